@@ -1,4 +1,4 @@
-"""A recording with a fault in it: the doctor names it, the mended recording gives a calibration that may be trusted.
+"""A recording with a fault in it: the doctor names it, the fixed recording gives a calibration that may be trusted.
 
 Run: python examples/02_wrong_recording.py                       (needs the extra "sim")
 """

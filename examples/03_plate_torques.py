@@ -1,4 +1,4 @@
-"""Joint torques from a force plate under the base: what the motors' currents do not tell, friction left out.
+"""Joint torques from a force plate under the base: what the motors' currents do not show, friction left out.
 
 Run: python examples/03_plate_torques.py                         (needs the extra "sim")
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.control import PDGravity, Sine, careful_gains, plate_of
+from counterpoise.control import PDGravity, Sine, default_gains, plate_of
 from counterpoise.plants import preset
 
 made = preset("puma550")  # a geared arm on a plate; 5 to 6 N m of friction in its first joints
@@ -20,14 +20,14 @@ with arm:
     start = arm.read()
     sensor = plate_of(arm, robot)  # where the plate is and what it reads, as the plant declares it
     sensor.tare(start.q, start.wrench)  # the arm stands still and touches nothing
-    gains = careful_gains(robot, start.q, arm.effort_limit, arm.dt)
+    gains = default_gains(robot, start.q, arm.effort_limit, arm.dt)
     law = PDGravity(robot, gains.kp, gains.kd, Sine(swing, 2.0))
     rows: list[tuple[float, float, float]] = []
 
     def watch(sample: cp.Sample) -> bool:
         """Keep what the motor of joint 1 sends beside what its link feels."""
         felt = sensor.joint_torques(sample.q, sample.wrench)[0]
-        rows.append((sample.dq[0], sample.effort[0], felt))
+        rows.append((sample.dq[0], sample.tau[0], felt))
         return False
 
     cp.ControlLoop(arm, law, robot).run(6.0, until=watch)

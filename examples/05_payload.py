@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 import counterpoise as cp
-from counterpoise.control import PDGravity, PoseList, careful_gains
+from counterpoise.control import PDGravity, PoseList, default_gains
 from counterpoise.plants import AttachPayload, SimulatedArm, preset
 from counterpoise.sensing import WrenchFrame
 
@@ -22,7 +22,7 @@ load = AttachPayload(time=0.4 * reference.duration, mass=1.5, com=(0.0, 0.0, 0.1
 arm = SimulatedArm(robot, made.config.replaced(seed=5, events=(load,)))
 frame = WrenchFrame.checked(arm.plate.T_base_sensor, arm.plate.reads)
 estimator = cp.PayloadEstimator(robot, arm.dt)
-gains = careful_gains(robot, np.asarray(made.config.position), arm.effort_limit, arm.dt)
+gains = default_gains(robot, np.asarray(made.config.position), arm.effort_limit, arm.dt)
 
 
 def listen(sample: cp.Sample) -> bool:
@@ -34,7 +34,7 @@ def listen(sample: cp.Sample) -> bool:
 with arm:
     cp.ControlLoop(arm, PDGravity(robot, gains.kp, gains.kd, reference), robot).run(reference.duration, until=listen)
 
-found = estimator.look()
+found = estimator.update_estimate()
 for time, event in estimator.events:
     print(f"{time:5.1f} s: {event.kind} (the load came at {load.time:.1f} s)")
 print(f"mass {found.mass:.2f} ± {found.mass_std:.2f} kg (1.5 kg were hung on)")

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from docs_page import put, write_result
 
 import counterpoise as cp
-from counterpoise.control import careful_gains
+from counterpoise.control import default_gains
 from counterpoise.description import JointKind, checked
 from counterpoise.plants import Plate, preset
 from counterpoise.recording import smoothed
@@ -74,7 +74,7 @@ def simulated(variant: str, degrees: float, duration: float, seed: int = SEED) -
     if plate is None or friction is None:
         raise SystemExit("the puma550 preset has a plate and friction; this study needs both")
     start = np.asarray(made.config.position)
-    gains = careful_gains(robot, start, arm.effort_limit, arm.dt)
+    gains = default_gains(robot, start, arm.effort_limit, arm.dt)
     dry = np.asarray(friction.coulomb)
     phase = np.arange(robot.n) * 2.0 * np.pi / robot.n
     size, rate = np.deg2rad(degrees), 2.0 * np.pi / PERIOD

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from docs_page import put, write_result
 
 import counterpoise as cp
-from counterpoise.control import careful_gains, least_jerk
+from counterpoise.control import default_gains, minimum_jerk
 from counterpoise.dynamics import LuGre
 from counterpoise.plants import Plate, SimulatedArm, preset
 from counterpoise.sensing import PlateFriction, PlateParameters, plate_friction, plate_parameters
@@ -101,7 +101,7 @@ def simulated(
     if config.plate is None:
         raise SystemExit(f"preset '{arm_name}' has no plate; this study needs one")
     start = np.asarray(config.position)
-    control = careful_gains(robot, start, arm.effort_limit, arm.dt)
+    control = default_gains(robot, start, arm.effort_limit, arm.dt)
     # Gains that friction damps would make a cable-driven arm without friction shake.
     kp, kd = (SOFT * control.kp, SOFT * control.kd) if frictionless else (control.kp, control.kd)
     middle, size, rate, phase = _path(robot, start, np.random.default_rng([7, seed]))
@@ -143,8 +143,8 @@ def _path(robot: cp.Robot, start: Array, random: np.random.Generator) -> tuple[A
 
 
 def _fade(time: float) -> tuple[float, float]:
-    """Return how much of the motion is there, and its growth [1/s]: least jerk."""
-    grown, slope = least_jerk(min(time / FADE, 1.0))
+    """Return how much of the motion is there, and its growth [1/s]: minimum jerk."""
+    grown, slope = minimum_jerk(min(time / FADE, 1.0))
     return grown, slope / FADE
 
 

@@ -1,4 +1,4 @@
-"""PID's error by that of base sensor control over random plausible joints, and what sending friction ahead adds.
+"""PID's error by that of base sensor control over random plausible joints, and what friction feedforward adds.
 
     python studies/base_sensor_map.py                 # 80 joints, some 10 minutes of two free processors
     python studies/base_sensor_map.py --resume        # judge only what the JSON does not hold yet
@@ -90,7 +90,7 @@ def summary_table(found: list[Judged]) -> list[str]:
 def band_table(found: list[Judged]) -> list[str]:
     """Return the ratio by the frequency that `tune` reports."""
     lines = [
-        "| `tune` reports [Hz] | joints | PID / BSC, median | 5 % | 95 % | BSC / BSC with friction sent ahead |",
+        "| `tune` reports [Hz] | joints | PID / BSC, median | 5 % | 95 % | BSC / BSC with friction feedforward |",
         "|---|--:|--:|--:|--:|--:|",
     ]
     for row in band_medians(found):
@@ -106,7 +106,7 @@ def third_table(found: list[Judged]) -> list[str]:
     ahead = np.array([each.ratio("bsc", "bsc-ahead") for each in good])
     lines = [
         "| quantity | thirds end at | PID / BSC, low third | middle | high | rank correlation "
-        "| sent ahead gains, low third | middle | high |",
+        "| feedforward gains, low third | middle | high |",
         "|---|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for name, label in NAMES.items():
@@ -138,7 +138,7 @@ def draw(found: list[Judged], path: Path) -> None:
     for axis, (name, label) in zip(axes.flat, AXES.items(), strict=True):
         x = [each.numbers[name] for each in good]
         axis.loglog(
-            x, [each.ratio("pid", "bsc-ahead") for each in good], "^", ms=4, mfc="none", label="friction sent ahead"
+            x, [each.ratio("pid", "bsc-ahead") for each in good], "^", ms=4, mfc="none", label="friction feedforward"
         )
         axis.loglog(x, [each.ratio("pid", "bsc") for each in good], "o", ms=4, label="the paper's law")
         axis.axhline(1.0, color="grey", lw=0.8)

@@ -96,7 +96,7 @@ def table(by_variant: dict[str, dict[str, list[dict[str, Any]]]]) -> list[str]:
                 for joint in range(count):
                     missed, told = (_rms([run[name][joint] for run in runs]) for name in (error, band))
                     speaks = np.mean([run["informative"][joint] for run in runs])
-                    cells.append(f"{missed:.3f} (± {told:.3f})" if speaks > 0.5 else f"silent (± {told:.2f})")
+                    cells.append(f"{missed:.3f} (± {told:.3f})" if speaks > 0.5 else f"no information (± {told:.2f})")
                 lines.append(f"| {variant} | {masses} | {word} | {' | '.join(cells)} |")
     return lines
 

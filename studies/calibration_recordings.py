@@ -67,7 +67,7 @@ def compare(hand: HandFit, robot: cp.Robot, logs: dict[str, cp.Log]) -> Compared
     fit, log = calibrated(hand, robot, logs), logs[hand.tested]
     samples = filtered(robot, log, hand.filter)
     rows = tested_rows(hand, samples)
-    active = np.asarray(fit.columns.active)
+    active = np.asarray(fit.model.active)
     told = np.array([place not in hand.left_out for place in range(int(active.sum()))])
     signal = np.std(samples.effort[rows][:, active], axis=0)
     published = np.array(hand.published)
@@ -91,7 +91,7 @@ def study() -> list[dict[str, Any]]:
         compared = compare(hand, robot, logs)
         first, *others = (logs[one] for one in hand.fitted)
         whole = cp.calibrate(robot, first, also=others)
-        active = whole.columns.active
+        active = whole.model.active
         found.append(
             {
                 "recording": name,

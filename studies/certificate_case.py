@@ -95,7 +95,7 @@ class Case:
         ideal: Gravity error (95 %) of the ideal estimator over the tolerance, shape (n,).
         truths: Faults that are in the recording, offsets and delays included.
         unknown: Faults that may be there besides, and nobody knows: they are not judged.
-        identifiable: Whether the drawn fault matters and can be told from wrong masses; False without one.
+        identifiable: Whether the drawn fault matters and can be distinguished from wrong masses; False without one.
         facts: Numbers of the case, for the reader.
     """
 

@@ -1,4 +1,4 @@
-"""Faults of the certificate study's simulated recordings, one at a time, half of the recordings sound.
+"""Faults of the certificate study's simulated recordings, one at a time, half of the recordings valid.
 
 A fault changes the arm (payload, mounting), adds a torque that holds (counterbalance, spring, cable), or changes what
 is written down (gains, currents, a sign, the order, a drift).
@@ -15,7 +15,7 @@ from certificate_case import Truth
 from certificate_dynamics import GRAVITY, Dynamics
 
 SOUND = 0.5
-"""Share of sound recordings."""
+"""Share of valid recordings."""
 GAIN = (1.3, 3.0)
 """How many times too large or too small the effort of one joint is."""
 COMMON_GAIN = (1.2, 2.0)

@@ -20,7 +20,7 @@ SAME = {
     "spring": ("spring", "counterbalance", "cable"),
     "cable": ("cable", "spring", "counterbalance"),
 }
-"""Words that name a fault besides its own: what the recording cannot tell apart is one finding."""
+"""Words that name a fault besides its own: what the recording cannot distinguish is one finding."""
 NEAR = math.log(1.25)
 """A gain in a fix is right within this factor (its logarithm)."""
 DELAY = 0.010
@@ -82,7 +82,7 @@ def said_of(findings: Iterable[Finding], truths: Sequence[Truth], unknown: froze
                 fault=finding.fault.value,
                 subjects=finding.subjects,
                 consequence=finding.consequence.name.lower(),
-                invalidates=finding.consequence >= Consequence.SPOILS and finding.confidence >= SURE,
+                invalidates=finding.consequence >= Consequence.INVALIDATES and finding.confidence >= SURE,
                 mends=bool(finding.fix),
                 means="" if truth is None else truth.fault,
                 right=truth is not None,
@@ -95,7 +95,7 @@ def said_of(findings: Iterable[Finding], truths: Sequence[Truth], unknown: froze
 
 
 def names(said: Sequence[dict[str, Any]], truth: dict[str, Any]) -> bool:
-    """Say whether findings (rows) name a truth (a row), by itself or among what cannot be told apart."""
+    """Say whether findings (rows) name a truth (a row), by itself or among what cannot be distinguished."""
     return any(one["means"] == truth["fault"] for one in said)
 
 

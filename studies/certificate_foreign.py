@@ -295,7 +295,7 @@ def _taken(values: Array, order: list[int] | None) -> Array:
 
 
 def _identifiable(fault: Fault, described: Arm, motion: Motion, torque: Array, gains: Array, noise: Noise) -> bool:
-    """Say whether the fault can be told from wrong masses."""
+    """Say whether the fault can be distinguished from wrong masses."""
     if fault.name == "none":
         return False
     effort_from, position_from = (list(order) or None for order in (fault.effort_from, fault.position_from))

@@ -1,13 +1,13 @@
-"""What an ideal estimator would know: which recordings determine gravity, and which faults can be told from masses.
+"""What an ideal estimator would know: which recordings determine gravity, and which faults differ from wrong masses.
 
 The ideal estimator knows friction exactly and the noise's size and colour, and has no prior. Unknown to it are all
 inertial parameters, an offset and a rotor inertia of every joint, and the size of springs where there are some. Its
 covariance is that of linear Gaussian estimation. Where a gain drifts, the recorded load does, and the estimator's error
 counts by how much (certificate_foreign.py).
 
-A fault can be told from wrong masses when the recording read as it stands fits worse, by MUCH in χ², than the recording
-with the fault undone, where links may be wrong by LINKS and all of them by one factor of COMMON, offsets and friction
-are free, and MODEL of every effort is explained by nothing.
+A fault can be distinguished from wrong masses when the recording read as it stands fits worse, by MUCH in χ², than the
+recording with the fault undone, where links may be wrong by LINKS and all of them by one factor of COMMON, offsets and
+friction are free, and MODEL of every effort is explained by nothing.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def gravity_error(
 
 
 def told(described: Dynamics, as_recorded: Reading, undone: Reading, right: Dynamics, noise: Noise) -> bool:
-    """Say whether a fault can be told from wrong masses.
+    """Say whether a fault can be distinguished from wrong masses.
 
     Args:
         described: The description.

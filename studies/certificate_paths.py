@@ -156,7 +156,7 @@ def _one_joint(room: Room, duration: float, rate: float, random: Random) -> Moti
 
 
 def moves(room: Room, duration: float, rate: float, dwell: float, random: Random) -> Motion:
-    """Go from pose to pose, each move of least jerk, and stand at each."""
+    """Go from pose to pose, each move of minimum jerk, and stand at each."""
     time = _clock(duration, rate)
     q, dq, ddq = (np.zeros((len(time), len(room.centre))) for _ in range(3))
     at, begun = room.centre + room.reach * random.uniform(-1.0, 1.0, len(room.centre)), 0.0

@@ -54,9 +54,9 @@ def stated_errors(fit: Fit, posterior: LoadPosterior | None, q: Array) -> Stated
         q: Poses of the calibrated range [rad or m], robot's order, shape (m, n).
     """
     std = np.full(q.shape, np.nan)
-    if posterior is not None and np.isfinite(fit.errors.gravity[fit.columns.active]).all():
-        efforts = holding_efforts(fit, q, offsets=False)[:, fit.columns.active]
-        std[:, fit.columns.active] = posterior.deviation_of(q, efforts)
+    if posterior is not None and np.isfinite(fit.errors.gravity[fit.model.active]).all():
+        efforts = holding_efforts(fit, q, offsets=False)[:, fit.model.active]
+        std[:, fit.model.active] = posterior.deviation_of(q, efforts)
     return Stated(fit.errors.gravity, std)
 
 
@@ -70,9 +70,9 @@ def holding_efforts(fit: Fit, q: Array, *, offsets: bool) -> Array:
     """
     x = np.array(fit.x)
     if not offsets:
-        x[fit.columns.groups["offset"]] = 0.0
+        x[fit.model.groups["offset"]] = 0.0
     found = np.full(q.shape, np.nan)
-    found[:, fit.columns.active] = fit.columns.predict(at_rest(fit.described, q), x)
+    found[:, fit.model.active] = fit.model.predict(at_rest(fit.described, q), x)
     return found
 
 
@@ -342,7 +342,7 @@ def _verdict(fit: Fit, posterior: LoadPosterior) -> dict[str, Any]:
         "signal": _plain(fit.errors.signal),
         "novelty": _plain(fit.data.novelty),
         "shown": [
-            [fit.columns.joint_names[place] if place >= 0 else "", kind] for place, kind in sorted(posterior.shown)
+            [fit.model.joint_names[place] if place >= 0 else "", kind] for place, kind in sorted(posterior.shown)
         ],
         "strengths": _plain(posterior.weights),
         "widened": _plain(posterior.widened),

@@ -235,7 +235,7 @@ def _doctor(rows: Sequence[Row]) -> list[str]:
     """Return false alarms, precision of fixes, and recall by fault."""
     sound = [row for row in rows if row["labels"]["fault"] == "none"]
     alarmed = [row for row in sound if any(one["invalidates"] and not one["right"] for one in row["findings"])]
-    lines = [f"Sound recordings with a wrong finding that invalidates: {_share(len(alarmed), len(sound))}.", ""]
+    lines = [f"Valid recordings with a wrong finding that invalidates: {_share(len(alarmed), len(sound))}.", ""]
     for kind in sorted({row["labels"]["description"] for row in sound}):
         own = [row for row in sound if row["labels"]["description"] == kind]
         lines.append(f"- description {kind}: {_share(sum(row in alarmed for row in own), len(own))}")

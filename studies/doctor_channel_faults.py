@@ -23,7 +23,7 @@ from doctor_recordings import ARMS, MOTIONS, Array, Recording, record
 from doctor_recordings import Path as PathOverTime
 
 from counterpoise import Log, Robot
-from counterpoise.control import least_jerk
+from counterpoise.control import minimum_jerk
 from counterpoise.doctor import Consequence, LogFault, check_recording
 from counterpoise.foundation import rotation_from_rpy
 from counterpoise.plants import Plate, force_platform
@@ -148,7 +148,7 @@ def from_above(robot: Robot, speed: float, duration: float, random: Random) -> P
         needed = max(times[move] - times[move - 1], 1e-9)
         part = min(max((time - times[move - 1]) / needed, 0.0), 1.0)
         step = ends[move] - begins[move]
-        done, slope = least_jerk(part)
+        done, slope = minimum_jerk(part)
         return begins[move] + done * step, slope / needed * step
 
     return at

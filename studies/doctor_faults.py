@@ -34,7 +34,7 @@ from counterpoise.doctor import Consequence, Diagnosis, LogFault, diagnose
 JUDGED = 40_000
 """First seed of the recordings that judge."""
 CLEAN = 306
-"""Sound recordings."""
+"""Valid recordings."""
 TRIALS = 60
 """Recordings that each fault is put into: 20 of each arm, 6 or 7 with each motion; some have no joint to show it."""
 CHANNEL_TRIALS = 9
@@ -185,7 +185,7 @@ def summary(result: dict[str, Any]) -> str:
         hits = sum(all(row["hit"]) for row in rows)
         if kind == "clean":
             alarms = sum(bool(row["named"]) for row in rows)
-            lines.append(f"sound recordings with an alarm: {alarms} of {len(rows)} ({100 * alarms / len(rows):.1f} %)")
+            lines.append(f"valid recordings with an alarm: {alarms} of {len(rows)} ({100 * alarms / len(rows):.1f} %)")
         elif kind == "pair":
             lines.append(f"two faults at once, both named: {hits} of {len(rows)} ({100 * hits / len(rows):.0f} %)")
         else:
@@ -208,7 +208,7 @@ def channel_section(found: dict[str, Any]) -> str:
         "\n## Channels, time, coverage and plate\n",
         f"The checks that need no search, by `studies/doctor_channel_faults.py` (seeds {found['seeds'][0]} to "
         f"{found['seeds'][1]}, commit {found['commit'][:10]}), a plate under every arm. {found['with_false_alarm']} of "
-        f"{found['good_recordings']} sound recordings raise an alarm: {listed}.\n",
+        f"{found['good_recordings']} valid recordings raise an alarm: {listed}.\n",
         "| put in | recall | named besides |",
         "|---|---|---|",
     ]
@@ -232,12 +232,12 @@ def page(result: dict[str, Any], channels: dict[str, Any]) -> str:
     listed = ", ".join(f"{fault} {count}" for fault, count in said.most_common()) or "none"
     text = _HEAD.format(seed=result["seed"], commit=result["commit"][:10], trials=TRIALS, clean=len(clean))
     text += (
-        f"\n## Sound recordings\n\n{len(alarms)} of {len(clean)} recordings raise an alarm "
+        f"\n## Valid recordings\n\n{len(alarms)} of {len(clean)} recordings raise an alarm "
         f"({100.0 * len(alarms) / len(clean):.1f} %): {listed}.\n\n## Recall and confusion\n\n"
     )
     text += _matrix({kind: rows[kind] for kind in (*INJECTIONS, *SIMULATED)})
     text += (
-        "\nBelow those sizes the data often do not tell, and the doctor says nothing rather than something false:\n\n"
+        "\nBelow those sizes the data often do not decide, and the doctor says nothing rather than something false:\n\n"
     )
     text += _matrix({kind: rows[kind] for kind in SMALL})
     text += (
@@ -280,14 +280,14 @@ def _by_kind(result: dict[str, Any]) -> Iterator[tuple[str, list[Row]]]:
 
 _HEAD = """# The doctor's study
 
-What the doctor names when a fault is put into a recording, and what it says of sound ones. Made by
+What the doctor names when a fault is put into a recording, and what it says of valid ones. Made by
 `studies/doctor_faults.py` (first seed {seed}, commit {commit}); thresholds were chosen on other seeds.
 
 **Recordings.** Three simulated arms: a geared PUMA 550, a cable-driven WAM with wrist and a hydraulic Titan II,
 each with stick friction, ripple, noise, coarse encoders and delay (see [simulated-arm](simulated-arm.md)). Three
 motions: multi-sine, poses visited from both sides (40 s), slow sweeps; 20 to 40 s at about 100 samples a second. The
 doctor's model is wrong in every link: mass 10 % too large or too small, centre of mass 10 mm away in a random
-direction. Up to {trials} trials of each fault, {clean} sound recordings, each with a seed of its own.
+direction. Up to {trials} trials of each fault, {clean} valid recordings, each with a seed of its own.
 
 **Sizes.** Signs: one joint whose effort friction and model explain to 30 % or more. Order: a joint whose gravity
 torque varies by half its effort or more, exchanged with another. Current: 3 to 30 N m per unit, each joint its own.
@@ -297,12 +297,12 @@ explain to 60 % or more. A recording without such a joint is left out. Mount: ti
 (PUMA), 1 to 3 kg (WAM), 8 to 15 kg (Titan). Gravity compensated: by the robot's own model, good to 5 % and 5 mm.
 
 **Counting.** A fault counts as named when a finding names it with the right joints, alone or in a set of
-alternatives that the data cannot tell apart. An alarm is a finding worse than a note. The columns count recordings
+alternatives that the data cannot distinguish. An alarm is a finding worse than a note. The columns count recordings
 in which a finding was named at all.
 """
 
 _FOOT = """
-## What cannot be told apart
+## What cannot be distinguished
 
 - **Effort or position reversed** on a joint that gravity does not load (a vertical first axis, a wrist roll):
   friction shows that one of them is, not which. Both are named.
@@ -310,7 +310,7 @@ _FOOT = """
 - **Whole joints exchanged** where neither carries gravity: friction goes along with its joint.
 - **Gain and mass**: links that are all as much heavier look like a gain where no other joint contradicts.
 - **Current or motor-side torque** with positions of the links: one unknown factor per joint either way.
-- **Degrees with currents, or the motors' own angles**: where gear ratios lie near 57, ranges alone do not tell.
+- **Degrees with currents, or the motors' own angles**: where gear ratios lie near 57, ranges alone do not decide.
 - **All efforts reversed, or the arm upside down**, when it moves so slowly and smoothly that neither inertia nor
   friction shows.
 - **Yaw of the mounting** about the vertical: gravity stays the same.

@@ -33,7 +33,7 @@ class Expected:
     joints: tuple[str, ...] = ()
 
     def named_by(self, findings: tuple[Finding, ...]) -> bool:
-        """Return whether findings name the fault, by itself or in a set that the data cannot tell apart."""
+        """Return whether findings name the fault, by itself or in a set that the data cannot distinguish."""
         return all(
             any(
                 (finding.fault is self.fault or self.fault.value in finding.alternatives)

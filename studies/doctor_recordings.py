@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from counterpoise import Log, Robot
-from counterpoise.control import least_jerk
+from counterpoise.control import minimum_jerk
 from counterpoise.plants import Plate, SimulatedArm, preset
 
 Array = npt.NDArray[np.float64]
@@ -130,7 +130,7 @@ def _driven(arm: SimulatedArm, robot: Robot, path: Path, duration: float) -> Log
         for tick in range(round(duration / arm.dt)):
             sample = arm.read()
             if tick % every == 0:
-                rows.append((sample.time, sample.q, sample.dq, sample.effort, sample.wrench))
+                rows.append((sample.time, sample.q, sample.dq, sample.tau, sample.wrench))
             q, dq = path(sample.time)
             push = 0.95 * dry * np.tanh(dq / 0.02)  # without it a stiff wrist would not move at all
             arm.write(kp * (q - sample.q) + kd * (dq - sample.dq) + robot.gravity(sample.q) + push)
@@ -195,7 +195,7 @@ def _visits(robot: Robot, speed: float, duration: float, random: np.random.Gener
         needed = stamps[move + 1] - stamps[move]
         part = min(max((time - stamps[move]) / needed, 0.0), 1.0)
         step = points[move + 1] - points[move]
-        done, slope = least_jerk(part)
+        done, slope = minimum_jerk(part)
         return points[move] + done * step, slope / needed * step
 
     return at

@@ -1,7 +1,7 @@
 """A hand for studies: it leads a link of a simulated arm as people do, and shares no code with ``plants/hand.py``.
 
 The hand is a spring and a damper from a point that it has in mind to the link, and damps the link's rotation. That
-point moves in strokes drawn at random: reaches of 0.2 to 1 s with least jerk, quick small moves, slow even leads at
+point moves in strokes drawn at random: reaches of 0.2 to 1 s with minimum jerk, quick small moves, slow even leads at
 constant speed, and pauses, with the hand on the arm or off it. On top of it a tremor of 8 to 12 Hz, and a speed that
 wanders by some per cent on leads. Grip and size of the strokes change from stroke to stroke.
 """

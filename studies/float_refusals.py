@@ -54,7 +54,7 @@ def loaded_pose(robot: cp.Robot, seed: int) -> Array:
 
 
 def checked(name: str, seed: int, *, exact: bool) -> CheckResult:
-    """Make the check of one arm at a pose of its own, at share 0."""
+    """Make the check of one arm at a pose of its own, at fraction 0."""
     chosen = preset(name)
     robot = chosen.robot()
     config = chosen.config.replaced(seed=seed, position=loaded_pose(robot, seed), plate=None)
@@ -70,8 +70,8 @@ def checked(name: str, seed: int, *, exact: bool) -> CheckResult:
 
 
 def at_share(result: CheckResult, share: float) -> CheckResult:
-    """Return what the same check says of another share of the friction found."""
-    return replace(result, joints=tuple(replace(joint, share=share) for joint in result.joints))
+    """Return what the same check says of another fraction of the friction found."""
+    return replace(result, joints=tuple(replace(joint, friction_fraction=share) for joint in result.joints))
 
 
 def run(name: str, seeds: range) -> list[dict[str, Any]]:
@@ -93,7 +93,7 @@ def run(name: str, seeds: range) -> list[dict[str, Any]]:
 
 
 def table_rows(known: dict[str, Any]) -> list[str]:
-    """Return the lines of the table: refusals per arm, drives and share, and the joints named."""
+    """Return the lines of the table: refusals per arm, drives and fraction, and the joints named."""
     lines = []
     for name in ARMS:
         for exact, drives in ((False, "its own"), (True, "exact")):
@@ -118,7 +118,7 @@ def main() -> None:
     arguments = parser.parse_args()
     known: dict[str, Any] = json.loads(TARGET.read_text()) if TARGET.exists() else {}
     if arguments.part == "tables":
-        head = ["| arm | drives | share 0 | share 0.5 | share 0.7 |", "|---|---|---|---|---|"]
+        head = ["| arm | drives | fraction 0 | fraction 0.5 | fraction 0.7 |", "|---|---|---|---|---|"]
         put(DOCS, "refusals", [*head, *table_rows(known)])
         return
     rows = run(arguments.arm, SEEDS[arguments.half])

@@ -4,7 +4,7 @@
     python studies/floating.py --arms wam7
 
 Arms: the presets ``wam7`` and ``puma550``, and a gantry of three linear joints with dry friction of 2 % of its effort
-limits. A hand is a spring and a damper that leads the tip 50 mm along a straight line in 1 s, with least jerk, stays
+limits. A hand is a spring and a damper that leads the tip 50 mm along a straight line in 1 s, with minimum jerk, stays
 for 0.5 s and lets go over 0.3 s. The peak of its force is what the user feels. Drift is how far the tip goes in the 5 s
 after that. Or it leads the arm down and lets go half-way, at full speed: a good arm coasts a little and stays.
 
@@ -26,7 +26,7 @@ import numpy as np
 from docs_page import commit, put
 
 import counterpoise as cp
-from counterpoise.control import ControlLoop, SafetyFilter, least_jerk
+from counterpoise.control import ControlLoop, SafetyFilter, minimum_jerk
 from counterpoise.dynamics import CoulombViscous, LuGre
 from counterpoise.foundation import Array
 from counterpoise.plants import (
@@ -45,7 +45,7 @@ from counterpoise.tasks import CheckResult, FloatCheck, FloatLaw, FloatSettings,
 
 ARMS = ("wam7", "puma550", "gantry")
 SHARES = (0.0, 0.5, 0.7, 0.8)
-CHECKED_SHARE = 0.7
+CHECKED_FRACTION = 0.7
 LOW = 0.03
 """How much too light the wrong model is."""
 DISTANCE, MOVE, STAY, LET_GO, LEFT = 0.05, 1.0, 0.5, 0.3, 5.0
@@ -106,11 +106,11 @@ def arm_of(name: str) -> Arm:
     return Arm(name, lambda seed: SimulatedArm(robot, config.replaced(seed=seed)), robot, (0.6, 0.0, 0.8), GRIPS[name])
 
 
-def checked(arm: Arm, seed: int, low: float, share: float = CHECKED_SHARE) -> CheckResult:
+def checked(arm: Arm, seed: int, low: float, fraction: float = CHECKED_FRACTION) -> CheckResult:
     """Check an arm with a model that is too light by ``low``."""
     plant, model = arm.make(seed), _lighter(arm.robot, low)
     with plant:
-        result = FloatCheck(Rig(plant, model), FloatSettings(friction_fraction=share)).run()
+        result = FloatCheck(Rig(plant, model), FloatSettings(friction_fraction=fraction)).run()
     if result is None:
         raise RuntimeError("the check was broken off")
     return result
@@ -141,7 +141,7 @@ class Hand:
             self._start = tip
         if self._start is not None and time < self.time:
             part = min(time / MOVE, 1.0)
-            done, slope = least_jerk(part)
+            done, slope = minimum_jerk(part)
             speed = (tip - self._last) / dt
             force = HAND_STIFFNESS * (self._start + DISTANCE * done * self._way - tip)
             force += HAND_DAMPING * (DISTANCE * slope / MOVE * self._way - speed)
@@ -157,7 +157,7 @@ def floated(
     arm: Arm,
     seed: int,
     friction: Array,
-    share: float,
+    fraction: float,
     low: float,
     *,
     factor: float = 1.0,
@@ -170,7 +170,7 @@ def floated(
         arm: The arm.
         seed: Of its noise.
         friction: Dry friction that the law believes in [N m or N], shape (n,).
-        share: Share of it that is compensated.
+        fraction: Fraction of it that is compensated.
         low: How much too light the model is.
         factor: Factor on the friction, to compensate more than there is although the law refuses to.
         yields: How far the joints yield before they slide [rad or m]; None for the law's own.
@@ -181,7 +181,7 @@ def floated(
     law = FloatLaw(
         model,
         FloatSettings(
-            friction=CoulombViscous(factor * friction), friction_fraction=share, watch=UNWATCHED, yields=yields
+            friction=CoulombViscous(factor * friction), friction_fraction=fraction, watch=UNWATCHED, yields=yields
         ),
         limits=safety.limits,
         dt=plant.dt,
@@ -198,7 +198,7 @@ def floated(
     begun = tips[round(BEGIN / plant.dt)]
     after = np.linalg.norm(tips[released:] - tips[min(released, len(tips) - 1)], axis=1)
     return {
-        "share": share * factor,
+        "friction_fraction": fraction * factor,
         "low": low,
         "yields": yields,
         "in_motion": in_motion,
@@ -221,7 +221,7 @@ def one(name: str, seeds: int, shares: Sequence[float] = SHARES) -> dict[str, An
     if name == "puma550":  # its preset yields by 0.3 mrad
         runs += [floated(arm, 0, friction, share, 0.0, yields=5e-4) for share in shares[1:]]
     for low in (0.0, LOW):
-        runs.append(floated(arm, 0, friction, CHECKED_SHARE, low, in_motion=True))
+        runs.append(floated(arm, 0, friction, CHECKED_FRACTION, low, in_motion=True))
     runs.append(floated(arm, 0, friction, 1.0, 0.0, factor=1.2, in_motion=True))
     return {"checks": checks, "runs": runs, "friction": friction.tolist()}
 
@@ -239,12 +239,12 @@ def _lighter(robot: cp.Robot, share: float) -> cp.Robot:
     return robot.mounted(gravity=(1.0 - share) * robot.gravity_world) if share else robot
 
 
-PUSH_HEAD = ("| arm | share c | peak force of the hand | over c = 0 | drift in 5 s |", "|---|---|---|---|---|")
+PUSH_HEAD = ("| arm | fraction c | peak force of the hand | over c = 0 | drift in 5 s |", "|---|---|---|---|---|")
 CHECK_HEAD = (
     "| arm | model | let float | refused | joint named | largest (abs. difference + 2 σ) / left |",
     "|---|---|---|---|---|---|",
 )
-WRONG_HEAD = ("| arm | model, share | tip in the 5 s after the hand let go |", "|---|---|---|")
+WRONG_HEAD = ("| arm | model, fraction | tip in the 5 s after the hand let go |", "|---|---|---|")
 
 
 def push_rows(name: str, found: dict[str, Any]) -> list[str]:
@@ -252,8 +252,8 @@ def push_rows(name: str, found: dict[str, Any]) -> list[str]:
     right = [run for run in found["runs"] if not run["in_motion"]]
     first = right[0]["peak_force"]
     return [
-        f"| `{name}`{_yields(run)} | {run['share']:g} | {run['peak_force']:.1f} N | {run['peak_force'] / first:.2f} | "
-        f"{1e3 * run['drift']:.2f} mm |"
+        f"| `{name}`{_yields(run)} | {run['friction_fraction']:g} | {run['peak_force']:.1f} N | "
+        f"{run['peak_force'] / first:.2f} | {1e3 * run['drift']:.2f} mm |"
         for run in right
     ]
 
@@ -287,7 +287,7 @@ def wrong_rows(name: str, found: dict[str, Any]) -> list[str]:
         if not run["in_motion"]:
             continue
         model = f"{100 * run['low']:g} % low" if run["low"] else "exact"
-        wrong = f"{model}, c = {run['share']:g}"
+        wrong = f"{model}, c = {run['friction_fraction']:g}"
         way = "–" if run["drift"] is None else f"{1e3 * run['drift']:.3g} mm"
         ended = f" in {run['left_alone']:.1f} s, then {run['fault']}" if run["fault"] else ""
         rows.append(f"| `{name}` | {wrong} | {way}{ended} |")

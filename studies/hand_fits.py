@@ -302,7 +302,7 @@ def our_errors(fit: Fit, log: cp.Log, samples: Filtered, rows: BoolArray) -> Arr
         direction=direction[rows],
         motor_per_link=matrix if coupled else None,
     )
-    missed = (samples.effort[rows] - fit.predict(chosen))[:, fit.columns.active]
+    missed = (samples.effort[rows] - fit.predict(chosen))[:, fit.model.active]
     return np.asarray(np.sqrt(np.mean(missed**2, axis=0)))
 
 

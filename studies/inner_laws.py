@@ -1,4 +1,4 @@
-"""Other inner laws than the integral: notch, double integral, the rotor's momentum, beside friction sent ahead.
+"""Other inner laws than the integral: notch, double integral, the rotor's momentum, beside friction feedforward.
 
     python studies/inner_laws.py                     # some minutes; prints rows, writes JSON and the docs' table
     python studies/inner_laws.py --plants stiff 0
@@ -179,7 +179,7 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
         "double": "double k_int",
         "momentum": "momentum k_int",
     }
-    titles = ("integral", "friction sent ahead", "notch", "double integral", "momentum")
+    titles = ("integral", "friction feedforward", "notch", "double integral", "momentum")
     lines = [f"| joint | swings at | {' | '.join(titles)} |", "|---|--:|--:|--:|--:|--:|--:|"]
     for row in rows:
         cells = []

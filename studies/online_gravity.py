@@ -27,7 +27,7 @@ import numpy.typing as npt
 from docs_page import put, write_result
 
 import counterpoise as cp
-from counterpoise.control import careful_gains, least_jerk
+from counterpoise.control import default_gains, minimum_jerk
 from counterpoise.fitting import with_inertial_parameters
 from counterpoise.identification import workspace_poses
 from counterpoise.lab import DT, GROUPS, PHASES, Phase, ScenarioRun, run_scenario
@@ -74,7 +74,7 @@ def lead(
     """
     robot = arm.robot
     here = np.asarray(arm.config.position)
-    gains = careful_gains(robot, here, arm.effort_limit, arm.dt)
+    gains = default_gains(robot, here, arm.effort_limit, arm.dt)
     with arm:
         for number, pose in enumerate(poses):
             for side in sides:
@@ -82,7 +82,7 @@ def lead(
                 for begin, end, duration in ((here, beside, TRAVEL), (beside, pose, CREEP), (pose, pose, DWELL)):
                     for tick in range(round(duration / arm.dt)):
                         part = tick * arm.dt / duration
-                        share, slope = least_jerk(part)
+                        share, slope = minimum_jerk(part)
                         sample = arm.read()
                         for estimator in estimators:
                             estimator.update(sample)
@@ -163,7 +163,7 @@ def one_pose_law(name: str, seed: int) -> dict[str, float]:
     with arm:
         for _ in range(5000):
             sample = arm.read()
-            est.update(sample.q, sample.dq, sample.effort, pose)
+            est.update(sample.q, sample.dq, sample.tau, pose)
             arm.write(kp * (pose - sample.q) - kd * sample.dq + est.gravity(sample.q))
     beside = pose + 0.1 * np.random.default_rng(seed).choice([-1.0, 1.0], (50, robot.n))
     places = {"at the pose": pose[None], "0.1 rad beside": beside, "random": workspace_poses(robot, 500, seed=99)}

@@ -272,7 +272,7 @@ def contacts(arm: Arm, draws: int, random: np.random.Generator) -> list[dict[str
                     sizes.append(len(found.link_set))
                 tip = robot.wrench_torque(q, np.concatenate([force, np.zeros(3)]), at=places.links[-1])
                 wrench = tip_wrench(robot, q, ExternalTorque(frozen(tip + hold), std, True), places.links[-1])
-                z += ((wrench.wrench - np.concatenate([force, np.zeros(3)])) / wrench.std)[wrench.told].tolist()
+                z += ((wrench.wrench - np.concatenate([force, np.zeros(3)])) / wrench.std)[wrench.identifiable].tolist()
         mean = {"felt": seen, "in_set": inside, "right": right, "links_in_set": sizes, "false": false}
         rows.append(
             {"push": push, "draws": len(seen), "tip_z_rms": float(np.sqrt(np.mean(np.square(z))))}

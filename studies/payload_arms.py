@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 import counterpoise as cp
-from counterpoise.control import ControlLoop, PDGravity, PoseList, careful_gains
+from counterpoise.control import ControlLoop, PDGravity, PoseList, default_gains
 from counterpoise.fitting import with_masses
 from counterpoise.plants import Preset, preset
 from counterpoise.recording import Rest, find_rests
@@ -65,7 +65,7 @@ def simulated_arm(name: str, count: int, seed: int = SEED) -> Arm:
     poses = random_poses(robot, count, np.random.default_rng(seed), 0.6)
     speed = 0.5 * np.minimum(arm.velocity_limit, 2.0)
     reference = PoseList(list(poses), speed=speed, dwell=1.2)
-    gains = careful_gains(robot, np.asarray(made.config.position), arm.effort_limit, arm.dt)
+    gains = default_gains(robot, np.asarray(made.config.position), arm.effort_limit, arm.dt)
     with arm:
         reference.reset(arm.read().q)
         law = PDGravity(robot, gains.kp, gains.kd, reference)

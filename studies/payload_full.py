@@ -28,7 +28,7 @@ import numpy.typing as npt
 from docs_page import commit, put
 from payload_arms import draw_reliability, drawn_arm, drawn_com
 
-from counterpoise.control import ControlLoop, PDGravity, PoseList, careful_gains
+from counterpoise.control import ControlLoop, PDGravity, PoseList, default_gains
 from counterpoise.errors import CounterpoiseError
 from counterpoise.identification import design_poses
 from counterpoise.plants import AttachPayload, SimulatedArm, preset
@@ -88,14 +88,14 @@ def recorded(name: str, seed: int, load: tuple[str, tuple[float, ...]] | None, p
 
     def watch(sample: Sample) -> bool:
         wrench = np.full(6, np.nan) if sample.wrench is None else frame.wrench(sample.wrench)
-        samples.append(np.concatenate([sample.q, sample.dq, sample.effort, wrench]))
+        samples.append(np.concatenate([sample.q, sample.dq, sample.tau, wrench]))
         return len(samples) >= most
 
     stopped = ""
     with arm:
         start = arm.read().q
         reference.reset(start)
-        gains = careful_gains(known, start, arm.effort_limit, arm.dt)
+        gains = default_gains(known, start, arm.effort_limit, arm.dt)
         law = PDGravity(known, gains.kp, gains.kd, reference)
         try:
             ControlLoop(arm, law, known).run(reference.duration + 0.5 * DWELL, until=watch)
@@ -134,7 +134,7 @@ def watched_run(
         for row in run["means"]:
             wrench = row[3 * n :] if way == WAYS[1] else None
             estimator.update(row[:n], row[n : 2 * n], row[2 * n : 3 * n], wrench)
-        found = estimator.look()
+        found = estimator.update_estimate()
         result[way] = {
             "detected": found.detected,
             "link": found.link,

@@ -153,9 +153,9 @@ def errors(recording: Recording, use: Use) -> dict[str, Any]:
     order = [recording.names.index(name) for name in robot.joint_names]
     q, gravity = recording.q[:, order], recording.gravity[:, order]
     x = np.array(fit.x)
-    x[fit.columns.groups["offset"]] = 0.0
-    missed = fit.columns.predict(at_rest(fit.described, q), x) - gravity
-    springs = [name in fit.columns.terms.joints("spring", fit.columns.joint_names) for name in robot.joint_names]
+    x[fit.model.groups["offset"]] = 0.0
+    missed = fit.model.predict(at_rest(fit.described, q), x) - gravity
+    springs = [name in fit.model.terms.joints("spring", fit.model.joint_names) for name in robot.joint_names]
     missed[:, springs] -= missed[:, springs].mean(axis=0)  # the constant part of a spring is an offset as well
     return {
         "data": fit.data.kind,

@@ -3,7 +3,7 @@
     python studies/position_servos.py        # some minutes; writes the JSON beside it and the docs' table
     python studies/position_servos.py --arms wam7 --poses 3
 
-Each arm's drives get a PD position loop inside (stiffness by careful_gains, no gravity, no integral) and nothing but
+Each arm's drives get a PD position loop inside (stiffness by default_gains, no gravity, no integral) and nothing but
 goals from outside: "ideal" without friction, the presets with theirs. A recording of ten poses, each come to from both
 sides, gives K_p; other poses are then moved to with plain goals, with offsets by the true K_p and by the identified
 one. The droop is the tip's distance from where it should be, by the links' true positions, two seconds after the goal
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from docs_page import put, write_result
 
-from counterpoise.control import careful_gains, least_jerk
+from counterpoise.control import default_gains, minimum_jerk
 from counterpoise.dynamics import joint_inertias
 from counterpoise.errors import InputError
 from counterpoise.foundation import Array
@@ -53,7 +53,7 @@ class ServoArm:
             config = ArmConfig(position=config.position, timing=config.timing, velocity_limit=config.velocity_limit)
         self.plant = SimulatedArm(self.robot, config)
         start = np.asarray(config.position)
-        gains = careful_gains(self.robot, start, self.plant.effort_limit, self.plant.dt)
+        gains = default_gains(self.robot, start, self.plant.effort_limit, self.plant.dt)
         self.kp, self._kd = np.asarray(gains.kp), np.asarray(gains.kd)
         if name.startswith("ideal"):  # no gear asks for less, and no friction damps
             self._kd = 1.4 * np.sqrt(self.kp * joint_inertias(self.robot, start))
@@ -61,12 +61,12 @@ class ServoArm:
         self.log: LogBuilder | None = None
 
     def move(self, goal: Array, held: float = HELD) -> None:
-        """Move the goal with least jerk and hold it."""
+        """Move the goal with minimum jerk and hold it."""
         start = self.goal
         time = max(float(np.abs(goal - start).max()) / SPEED, self.plant.dt)
         for tick in range(round((time + held) / self.plant.dt)):
             part = min(tick * self.plant.dt / time, 1.0)
-            self.goal = start + least_jerk(part)[0] * (goal - start)
+            self.goal = start + minimum_jerk(part)[0] * (goal - start)
             sample = self.plant.read()
             if self.log is not None:
                 self.log.append(sample, self.goal)

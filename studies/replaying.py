@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from docs_page import put, write_result
 
-from counterpoise.plants import GuidingHand, SimulatedArm, loop_way, preset
+from counterpoise.plants import GuidingHand, SimulatedArm, closed_path, preset
 from counterpoise.recording import Sample
 from counterpoise.tasks import (
     FloatSettings,
@@ -48,7 +48,7 @@ HERE = Path(__file__).resolve().parent
 def taught_loop(name: str, seconds: float = SECONDS) -> tuple[Taught, float]:
     """Return what a simulated hand taught an arm, and the hand's largest force [N]."""
     arm = preset(name).arm(seed=SEED)
-    hand = GuidingHand(arm, loop_way(), seconds)
+    hand = GuidingHand(arm, closed_path(), seconds)
     with arm:
         teaching = Teaching(Rig(arm, arm.robot), FloatSettings(friction_fraction=0.3), each=hand)
         teaching.run(seconds + 1.5)

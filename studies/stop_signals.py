@@ -42,7 +42,7 @@ from docs_page import commit, put, write_result
 from recording_plant import EFFORT, WEIGHT, RecordingPlant, read_calls
 
 import counterpoise as cp
-from counterpoise.control import ControlLoop, PDGravity, careful_gains
+from counterpoise.control import ControlLoop, PDGravity, default_gains
 from counterpoise.identification import PosePlan
 from counterpoise.tasks import (
     Floating,
@@ -144,7 +144,7 @@ def _is_gravity_stop(writes: list[Call], arm: Noted) -> bool:
 
 
 def _gains(plant: RecordingPlant) -> Any:
-    return careful_gains(ROBOT, np.array([plant.q]), ROBOT.effort_limit, plant.dt)
+    return default_gains(ROBOT, np.array([plant.q]), ROBOT.effort_limit, plant.dt)
 
 
 def _pd(plant: RecordingPlant) -> PDGravity:
@@ -346,7 +346,7 @@ def in_process(pattern: str, count: int, signals: tuple[str, ...], seed: int) ->
 # --------------------------------------------------------------------------------------------------------- processes
 
 COMMANDS = {
-    "float": ("float", "recording", "--share", "0.3"),
+    "float": ("float", "recording", "--friction-fraction", "0.3"),
     "record": ("record", "recording", "--poses", "{folder}/plan.csv", "--out", "{folder}/{case}.npz"),
     "teach": ("teach", "recording", "--out", "{folder}/{case}.path.csv"),
     "replay": ("replay", "recording", "{folder}/loop.path.csv"),

@@ -64,7 +64,7 @@ URDFS = {
     "talos arm": "talos_data/robots/talos_left_arm.urdf",
 }
 SEEDS = {"chosen": (0, 1, 100, 101, 102, 103, 104), "judged": (105, 106)}
-"""100 to 104 were to be judged, and showed faults that were then mended: they count as seen."""
+"""100 to 104 were to be judged, and showed faults that were then fixed: they count as seen."""
 STILL = 0.02
 """Speed that counts as a swing at the end of the last measurement at rest [rad/s or m/s]."""
 FASTEST_ROTARY, FASTEST_LINEAR = 0.5, 0.125

@@ -190,7 +190,7 @@ def test_with_a_weighed_load_currents_end_in_torques(run, run_json, arm, truth, 
     gains = {each["joint"]: each for each in document["gains"]}
     for name, value in zip(arm.joint_names, constant, strict=True):
         each = gains[name]
-        assert each["unit"] == "A/(N m)" and each["told"]
+        assert each["unit"] == "A/(N m)" and each["identifiable"]
         assert abs(each["gain"] * value - 1.0) < 0.02 and 0.0 < each["com_shift"] < 0.5
     np.testing.assert_allclose(document["errors"]["friction_band"], 0.4, rtol=0.1)
     assert '"joints.joint1.effort_gain" = "measured"' in mapping.read_text()

@@ -43,7 +43,7 @@ def test_good_recording_has_only_notes_and_nothing_to_mend(run, run_json, good, 
     """The mapping is shown on request; --fix writes it whole also where there is nothing to mend, and JSON has it."""
     fix = tmp_path / "fix.toml"
     result = run("doctor", good, "--robot", "wam4", "--show-mapping", "--fix", fix)
-    assert result.exit_code == 0 and "no change of it mends this" in result.stderr
+    assert result.exit_code == 0 and "no change of it fixes this" in result.stderr
     assert set(read_mapping(fix).joints) == set(ARM.joint_names) and read_mapping(fix).time.column == "time"
     log, again = cp.read_log(good, ARM), cp.read_log(good, ARM, fix)
     for part in ("time", "q", "dq", "tau", "wrench"):
@@ -90,8 +90,8 @@ def test_fix_mends_a_foreign_file_with_its_own_column_names(run, run_json, tmp_p
     assert all(section.effort_sign == -1 for section in mapping.joints.values())
     assert "# doctor: effort-sign" in fix.read_text() and "# doctor: joint-order" in fix.read_text()
     assert run_json("doctor", path, "--robot", "wam4", "--mapping", fix)["worst"] == "note"
-    mended = cp.read_log(path, ARM, fix)
-    np.testing.assert_allclose(mended.tau, log.tau, rtol=1e-9, atol=1e-9)
+    fixed = cp.read_log(path, ARM, fix)
+    np.testing.assert_allclose(fixed.tau, log.tau, rtol=1e-9, atol=1e-9)
 
 
 def test_json_and_file_have_the_same_mapping_wherever_it_is_written(run_json, tmp_path, monkeypatch):
@@ -120,9 +120,9 @@ def test_json_and_file_have_the_same_mapping_wherever_it_is_written(run_json, tm
     signs = {name: section["effort_sign"] for name, section in document["fix"]["joints"].items()}
     assert signs == dict.fromkeys(ARM.joint_names, -1)
     monkeypatch.chdir(tmp_path)
-    mended, before = cp.read_log(files, ARM, fix), cp.read_log(files, ARM, own)
+    fixed, before = cp.read_log(files, ARM, fix), cp.read_log(files, ARM, own)
     gains = [document["fix"]["joints"][name].get("effort_gain", 1.0) for name in ARM.joint_names]
-    np.testing.assert_allclose(mended.tau, -before.tau / [1.0, 2.0, 1.0, 1.0] * gains, rtol=1e-9)
+    np.testing.assert_allclose(fixed.tau, -before.tau / [1.0, 2.0, 1.0, 1.0] * gains, rtol=1e-9)
 
 
 def test_what_only_limits_a_fit_ends_with_0(run, tmp_path):

@@ -53,7 +53,7 @@ def test_table_has_numbers_for_joints_that_speak_and_words_for_those_that_do_not
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("USABLE: torques of")
     lines = {line.split()[0]: line for line in result.stdout.splitlines() if line.startswith("joint")}
-    assert "silent" in lines["joint6"] and "silent" not in lines["joint2"]
+    assert "no information" in lines["joint6"] and "no information" not in lines["joint2"]
     assert "No information on joint3" in result.stdout
     assert "Motor − plate is friction" in result.stdout
 
@@ -147,7 +147,7 @@ def test_page_is_written(run, good, tmp_path):
 
 
 def test_csv_with_foreign_names_goes_from_doctor_to_torques(run, run_json, tmp_path):
-    """A turned plate in a foreign CSV: the doctor names it, its mapping mends it, the torques are usable."""
+    """A turned plate in a foreign CSV: the doctor names it, its mapping fixes it, the torques are usable."""
     names = ["t_sec", *(f"axis{i}_deg" for i in range(1, 7)), *(f"axis{i}_Nm" for i in range(1, 7))]
     names += ["FP_Fx", "FP_Fy", "FP_Fz", "FP_Mx", "FP_My", "FP_Mz"]
     path, mapping, fixed = tmp_path / "foreign.csv", tmp_path / "map.toml", tmp_path / "fixed.toml"

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("creeping_twice")
 def test_a_preset_floats_and_is_pushed_once(run, tmp_path):
     """The check's table, the push and what came of it; the recording is written."""
     out = tmp_path / "float.npz"
-    result = run("float", "wam7", "--share", 0.7, "--out", out)
+    result = run("float", "wam7", "--friction-fraction", 0.7, "--out", out)
     assert result.exit_code == 0, result.output
     for word in ("what holding takes", "joint2", "toolplate", "mm", "Floated 7.4 s; done."):
         assert word in result.stdout
@@ -35,7 +35,7 @@ def test_a_preset_floats_and_is_pushed_once(run, tmp_path):
 def test_pushes_locks_and_the_report_as_json(run_json):
     """What is scripted happens, to the joints that are not locked; after it the arm stays within 1 mm."""
     document = run_json(
-        "float", "puma550", "--share", 0.5, "--lock", "joint1", "--push", "link6,0,0,25,0.4", "--damping", 5
+        "float", "puma550", "--friction-fraction", 0.5, "--lock", "joint1", "--push", "link6,0,0,25,0.4", "--damping", 5
     )
     assert document["end"] == "done" and document["floated"] and document["check"]["passed"]
     assert document["locked"] == ["joint1"] and "joint1" not in [each["joint"] for each in document["check"]["joints"]]
@@ -46,7 +46,7 @@ def test_pushes_locks_and_the_report_as_json(run_json):
 
 def test_a_model_that_is_too_light_is_refused_by_name(run):
     """Exit code 3; the joint is named on the screen."""
-    result = run("float", "wam7", "--share", 0.7, "--model-error", -3)
+    result = run("float", "wam7", "--friction-fraction", 0.7, "--model-error", -3)
     assert result.exit_code == 3
     assert "joint 'joint2': holding takes" in result.stderr and "the arm was not let go" in result.stderr
     assert "refused" in result.stdout and "Floated" not in result.stdout
@@ -61,8 +61,8 @@ def test_a_thrown_arm_ends_with_its_own_exit_code(run_json):
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("wam7", "--share", 1.2), 1, "the arm runs away"),
-        (("wam7", "--share", 1), 1, "leaves no friction"),
+        (("wam7", "--friction-fraction", 1.2), 1, "the arm runs away"),
+        (("wam7", "--friction-fraction", 1), 1, "leaves no friction"),
         (("wam7", "--lock", "nose"), 1, "no joint 'nose'"),
         (("wam7", "--push", "toolplate,1,2"), 2, "link,Fx,Fy,Fz,seconds"),
         (("wam7", "--push", "nose,0,0,1,1"), 1, "nose"),
@@ -111,7 +111,7 @@ def test_real_plant_needs_yes_and_is_not_even_switched_on(run, run_json, monkeyp
 
     for place in ("control", "control.plant"):
         monkeypatch.setattr(f"counterpoise.{place}.installed_plants", lambda: {"mydriver": Registered()})
-    arguments = ("float", "mydriver", "--robot", "planar3", "--share", 0.5, "--duration", 0.5)
+    arguments = ("float", "mydriver", "--robot", "planar3", "--friction-fraction", 0.5, "--duration", 0.5)
     result = run(*arguments)
     assert result.exit_code == 2 and "add --yes" in result.stderr and not entered
     assert run(*arguments, "--yes", "--push", "link3,0,0,1,1").exit_code == 2 and not entered
@@ -166,7 +166,7 @@ def register(monkeypatch):
     return registered
 
 
-REAL = ("mydriver", "--robot", "planar3", "--share", 0.5, "--yes")
+REAL = ("mydriver", "--robot", "planar3", "--friction-fraction", 0.5, "--yes")
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_a_fault_while_floating_is_an_error(register, run):
 
 def test_the_safe_stop_is_not_counted_as_drift(run_json):
     """Of a push whose time to be left alone was cut short, what the arm did until it was let down is told."""
-    document = run_json("float", "wam7", "--share", 0.5, "--push", "toolplate,0,0,4,0.5", "--duration", 3)
+    document = run_json("float", "wam7", "--friction-fraction", 0.5, "--push", "toolplate,0,0,4,0.5", "--duration", 3)
     (push,) = document["pushes"]
     assert push["moved"] > 0.05 and push["drifted"] < 1e-3
 

@@ -65,7 +65,7 @@ SAID_TWICE = {
     "--calibration": "used, or compared",
     "--count": "of poses that are chosen, or gone through",
     "--use": "of a fit, or of a wrist sensor's poses",
-    "--share": "may be changed later on the page",
+    "--friction-fraction": "may be changed later on the page",
 }
 """Options that several commands explain in words of their own, and why."""
 

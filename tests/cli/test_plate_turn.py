@@ -141,8 +141,8 @@ def test_what_the_doctor_states_leaves_nothing_when_declared(yaw, tilt, declared
         assert abs(yaw) < 2.5 and math.hypot(*tilt) < 2.5 and not upside_down
         return
     words = stated(findings)
-    mended = replace(log, declared=replace(log.declared, T_base_sensor=pose(declared @ words)))
-    assert findings_of(mended) == []
+    fixed = replace(log, declared=replace(log.declared, T_base_sensor=pose(declared @ words)))
+    assert findings_of(fixed) == []
     assert degrees_between(declared @ words, true) < doubt(findings)
     (fix,) = [finding.fix for finding in findings if finding.fix]
     for back in fixed_by(fix):

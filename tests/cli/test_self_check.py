@@ -1,4 +1,4 @@
-"""``counterpoise doctor --self``: what is there, what is missing, what is broken, and what mends it."""
+"""``counterpoise doctor --self``: what is there, what is missing, what is broken, and what fixes it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def importer(missing: str, raised: ImportError):
 def test_this_installation_is_sound(run, run_json):
     """Nothing is broken where the tests run; the JSON says the same as the table."""
     document = run_json("doctor", "--self")
-    assert document["sound"] and document["findings"][0]["what"] == "python"
+    assert document["valid"] and document["findings"][0]["what"] == "python"
     shown = run("doctor", "--self")
     assert shown.exit_code == 0 and "native kernels" in shown.stdout and "extra 'view'" in shown.stdout
 
@@ -42,7 +42,7 @@ def test_this_installation_is_sound(run, run_json):
     ],
 )
 def test_mujoco_that_does_not_import(monkeypatch, run, raised, state, words):
-    """Not installed is an option; half installed is a defect with the command that mends it."""
+    """Not installed is an option; half installed is a defect with the command that fixes it."""
     monkeypatch.setattr(self_check.importlib, "import_module", importer("mujoco", raised))
     found = {each.what: each for each in self_check.self_check()}["extra 'sim' (simulated arms, MJCF files)"]
     assert found.state == state and words in found.remedy
@@ -87,7 +87,7 @@ def test_every_kernel_of_every_set_is_told(run, run_json):
 
 @pytest.mark.skipif(not kernel.NATIVE, reason="the native kernel is not built or is disabled")
 def test_a_kernel_that_disagrees_is_told(monkeypatch, run, run_json):
-    """It is named with what it gave, and the installation is not sound."""
+    """It is named with what it gave, and the installation is not valid."""
     real = self_check.check_instruction_set
     fault = "3 of 9 numbers differ"
 
@@ -101,7 +101,7 @@ def test_a_kernel_that_disagrees_is_told(monkeypatch, run, run_json):
     broken = [each for each in self_check.self_check() if each.state == "broken"]
     assert len(broken) == len(set_names())
     assert all(f"jacobian: {fault}" in each.details and "compiler" in each.remedy for each in broken)
-    assert not run_json("doctor", "--self", exit_code=3)["sound"]
+    assert not run_json("doctor", "--self", exit_code=3)["valid"]
 
 
 def test_wrong_command_lines(run):

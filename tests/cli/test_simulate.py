@@ -31,7 +31,7 @@ def test_default_tracking_is_good(run_json):
     assert [joint["name"] for joint in document["joints"]] == [f"joint{i}" for i in range(1, 7)]
     for joint in document["joints"]:
         assert joint["rms"] < 0.01 and joint["follows"] and joint["saturated"] == 0
-        assert joint["position_unit"] == "rad" and 0.0 < joint["share"] < 1.0
+        assert joint["position_unit"] == "rad" and 0.0 < joint["effort_fraction"] < 1.0
     assert document["real_time_factor"] > 0.0
     assert len(document["gains"]["kp"]) == 6
 

@@ -112,7 +112,7 @@ def test_an_arm_that_strays_ends_with_an_error(short: Path, run_json: Any) -> No
             1,
             "--push names no link of the robot: there is no link 'nose'",
         ),
-        (("teach", "wam7", "--demo", "--share", "1.2", "--out", "x.csv"), 1, "share"),
+        (("teach", "wam7", "--demo", "--friction-fraction", "1.2", "--out", "x.csv"), 1, "friction_fraction"),
         (("teach", "wam7", "--demo", "--demo-link", "nose", "--out", "x.csv"), 1, "--demo-link names no link"),
         (("teach", "wam7", "--demo", "--name", " wipe", "--out", "x.csv"), 1, "name ' wipe'"),
         (("teach", "wam7", "--demo", "--smooth", "nan", "--out", "x.csv"), 2, "--smooth"),
@@ -197,7 +197,7 @@ def test_an_arm_that_its_model_does_not_carry_is_refused(
     for place in ("control", "control.plant"):
         monkeypatch.setattr(f"counterpoise.{place}.installed_plants", lambda: {"mydriver": Point()})
     file = tmp_path / "x.path.csv"
-    arguments = ("teach", "mydriver", "--robot", "planar3", "--share", 0.5, "--yes", "--out", file)
+    arguments = ("teach", "mydriver", "--robot", "planar3", "--friction-fraction", 0.5, "--yes", "--out", file)
     told = run_json(*arguments, exit_code=3)
     assert told["end"] == told["ended"] == "refused" and told["out"] is None and not told["check"]["passed"]
     result = run(*arguments)
@@ -264,7 +264,7 @@ def test_what_was_taught_before_the_end_is_kept(
     for place in ("control", "control.plant"):
         monkeypatch.setattr(f"counterpoise.{place}.installed_plants", lambda: {"mydriver": Point()})
     file = tmp_path / "wipe.path.csv"
-    result = run("teach", "mydriver", "--robot", "planar3", "--share", 0.5, "--yes", "--out", file)
+    result = run("teach", "mydriver", "--robot", "planar3", "--friction-fraction", 0.5, "--yes", "--out", file)
     assert result.exit_code == code, result.output
     path = read_path(file)
     assert path.notes["ended"] == ("fault" if code else "interrupted") and np.ptp(path.q, axis=0).max() > 0.02

@@ -38,7 +38,7 @@ def test_every_fault_is_found(taken):
     assert found["effort with the wrong sign"]["found"] == REVERSED
     assert found["tool that the description lacks"]["found"] == "named"
     assert document["trusted"] and document["verified"]
-    assert read_mapping(folder / "mended.toml").joints[REVERSED].effort_sign == -1
+    assert read_mapping(folder / "fixed.toml").joints[REVERSED].effort_sign == -1
 
 
 def test_the_stops_show_what_they_promise(taken):

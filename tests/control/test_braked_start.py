@@ -157,7 +157,7 @@ def test_brakes_that_do_not_open() -> None:
 
 
 def test_a_second_run_does_not_stop_at_the_brakes() -> None:
-    """With then="keep" they are open, and the next run goes on from the torque that was kept."""
+    """With then="keep" they are open, and the next run goes on from the torque of the run before."""
     arm = BrakedArm(ROBOT)
     loop = loop_of(arm)
     with arm:

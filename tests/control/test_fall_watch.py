@@ -129,7 +129,7 @@ def test_a_plant_that_adds_gravity_is_not_watched() -> None:
 
         def read(self) -> Sample:
             sample = super().read()
-            return Sample(sample.time, sample.q, sample.dq, sample.effort, None, SampleFlag.EFFORT_INVALID)
+            return Sample(sample.time, sample.q, sample.dq, sample.tau, None, SampleFlag.TAU_INVALID)
 
     class Push:
         adds_gravity = uses_wrench = False

@@ -233,8 +233,8 @@ def test_friction_compensation_is_continuous() -> None:
         (lambda: PDGravity(ROBOT, [1.0], [1.0]), "6 joints"),
         (lambda: PID([1.0], [1.0], [1.0], integral_limit=-1.0, dt=1e-3), "integral_limit"),
         (lambda: PID([1.0], [1.0], [1.0], integral_limit=1.0, dt=0.0), "dt"),
-        (lambda: FrictionCompensation(Stribeck(), np.full(N, 1.01)), r"share\[0\] is 1.01; .* from 0 to 1"),
-        (lambda: FrictionCompensation(Stribeck(), [0.5, -0.1]), r"share\[1\]"),
+        (lambda: FrictionCompensation(Stribeck(), np.full(N, 1.01)), r"friction_fraction\[0\] is 1.01; .* from 0 to 1"),
+        (lambda: FrictionCompensation(Stribeck(), [0.5, -0.1]), r"friction_fraction\[1\]"),
         (lambda: FrictionCompensation(Stribeck(), [0.5], smoothing=0.0), "smoothing"),
         (lambda: FrictionCompensation(Stribeck(), [0.5], dead_band=-1.0), "dead_band"),
         (lambda: FrictionCompensation(None, [0.5]), "no friction law"),  # type: ignore[arg-type]

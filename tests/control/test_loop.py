@@ -111,7 +111,7 @@ def test_start_outside_the_limits_is_refused() -> None:
         ({"q": np.full(6, np.nan)}, cp.errors.SensorFaultError),
         ({"dq": np.full(6, 9.0)}, cp.errors.JointLimitError),
         ({"time": np.nan}, cp.errors.StaleSampleError),
-        ({"effort": np.full(6, np.inf)}, cp.errors.SensorFaultError),
+        ({"tau": np.full(6, np.inf)}, cp.errors.SensorFaultError),
     ],
 )
 def test_bad_first_sample_is_refused(change: dict[str, Any], error: type[cp.SafetyError]) -> None:
@@ -179,7 +179,7 @@ def test_start_from_zero_where_torque_is_not_measured(reason: str) -> None:
     if reason == "current":
         arm.effort_kind = "current"
     else:
-        plant = faults.FaultyPlant(arm, faults.flagged(SampleFlag.EFFORT_INVALID), begin=0)
+        plant = faults.FaultyPlant(arm, faults.flagged(SampleFlag.TAU_INVALID), begin=0)
     with plant:
         report = ControlLoop(plant, pd_gravity(), PUMA, safety=quick(arm)).run(0.01, then="keep")
     assert not np.any(arm.sent[0])

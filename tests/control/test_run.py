@@ -94,7 +94,7 @@ def test_kept_torque_is_the_start_of_the_next_run(reason: str) -> None:
         assert arm.sent[-1].tolist() == [5.0] * 6
         report = loop.run(0.01, then="keep")
         assert np.abs(np.array(arm.sent)[200:] - 5.0).max() < 1e-12
-        assert report.events[0].message == "from the torque that was kept"
+        assert report.events[0].message == "from the torque of the run before"
         arm.ticks += 101  # longer than the watchdog of 0.1 s: the hardware has let go
         arm.time = arm.ticks * arm.dt
         report = loop.run(0.01, then="keep")

@@ -54,7 +54,7 @@ def filter_of(**more: Any) -> SafetyFilter:
 
 
 def sample(time: float = 0.0, **more: Any) -> Sample:
-    values: dict[str, Any] = {"q": np.zeros(N), "dq": np.zeros(N), "effort": np.zeros(N)} | more
+    values: dict[str, Any] = {"q": np.zeros(N), "dq": np.zeros(N), "tau": np.zeros(N)} | more
     return Sample(time, **values)
 
 

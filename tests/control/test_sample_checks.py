@@ -138,14 +138,14 @@ def test_arm_at_rest_whose_effort_does_not_follow_is_frozen() -> None:
     """The torque changed by 5 % of the limit and no reading did: the drive repeats old values."""
     assert Fault.FROZEN in held_samples(follows=False)
     assert held_samples(follows=True) == {Fault.NONE}
-    assert held_samples(follows=False, flags=SampleFlag.EFFORT_INVALID) == {Fault.NONE}
+    assert held_samples(follows=False, flags=SampleFlag.TAU_INVALID) == {Fault.NONE}
 
 
 def test_effort() -> None:
     """Efforts must be numbers, unless the plant says that it senses none."""
     bad = sample(1, effort=[0.0, np.nan, 0.0])
-    assert verdicts(new_filter(), [sample(0), bad])[-1] is Fault.EFFORT_INVALID
-    excused = replace(bad, flags=SampleFlag.EFFORT_INVALID)
+    assert verdicts(new_filter(), [sample(0), bad])[-1] is Fault.TAU_INVALID
+    excused = replace(bad, flags=SampleFlag.TAU_INVALID)
     assert verdicts(new_filter(), [sample(0), excused])[-1] is Fault.NONE
 
 

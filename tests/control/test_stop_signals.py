@@ -132,7 +132,7 @@ class Hangs(PDGravity):
             time.sleep(0.01)
         return super().torque(sample, time_)
 
-gains = careful_gains(ROBOT, np.array([plant.q]), ROBOT.effort_limit, plant.dt)
+gains = default_gains(ROBOT, np.array([plant.q]), ROBOT.effort_limit, plant.dt)
 law = Hangs(ROBOT, gains.kp, gains.kd)
 """
 
@@ -198,7 +198,7 @@ def child_comes_and_goes(sample):
         ended.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     return False
 with SignalSafe(plant):
-    gains = careful_gains(ROBOT, np.array([plant.q]), ROBOT.effort_limit, plant.dt)
+    gains = default_gains(ROBOT, np.array([plant.q]), ROBOT.effort_limit, plant.dt)
     report = ControlLoop(plant, PDGravity(ROBOT, gains.kp, gains.kd), ROBOT).run(3.0, until=child_comes_and_goes)
 assert ended == [-15], ended
 assert report.end.value == "completed" and report.ticks > 300, report

@@ -87,7 +87,7 @@ def test_protocols() -> None:
     assert loop_law(gravity=ROBOT).adds_gravity and loop_law(gravity="tare", start="effort").adds_gravity
 
 
-def test_torque_is_feed_forward_plus_integral() -> None:
+def test_torque_is_feedforward_plus_integral() -> None:
     """Eq. (25): τ_des + k_int ∫ (τ_des − τ_est), in N m, with a constant error."""
     law = loop_law(desired=TorqueSignal(Hold([3.0]), 1), k_int=10.0)
     law.reset(sample())
@@ -126,8 +126,8 @@ def test_derivative_term_is_the_slope_of_the_error() -> None:
 
 
 def test_optional_terms() -> None:
-    """Proportional and derivative terms act on the torque error; feed-forward can be left out."""
-    law = loop_law(desired=TorqueSignal(Hold([1.0]), 1), k_int=0.0, proportional=0.5, derivative=0.01, feed_forward=0.0)
+    """Proportional and derivative terms act on the torque error; feedforward can be left out."""
+    law = loop_law(desired=TorqueSignal(Hold([1.0]), 1), k_int=0.0, proportional=0.5, derivative=0.01, feedforward=0.0)
     law.reset(sample())
     law.torque(sample(mz=1.0), 0.0)
     tau = law.torque(sample(mz=0.6), T)
@@ -235,7 +235,7 @@ def test_losing_the_plate_fades_to_pd_with_gravity_and_back() -> None:
         start="effort",
         plate=PlateTorque(sensor()),
         k_int=20.0,
-        feed_forward=0.5,
+        feedforward=0.5,
         proportional=0.2,
     )
     g = ROBOT.gravity(np.array([0.0]))[0]
@@ -358,7 +358,7 @@ def test_refusals() -> None:
         loop_law(plate=PlateTorque(BaseSensor(ROBOT), "tared")).reset(sample())
     with pytest.raises(cp.InputError, match="measures none"):
         law = loop_law(gravity="tare", start="effort")
-        law.reset(replace(sample(), flags=SampleFlag.EFFORT_INVALID))
+        law.reset(replace(sample(), flags=SampleFlag.TAU_INVALID))
     with pytest.raises(cp.InputError, match="no plate"):
         plate_of(SingleJoint(LINK), ROBOT)
     with pytest.raises(cp.InputError, match="dt"):
@@ -388,7 +388,7 @@ def test_no_order_of_failures_makes_the_torque_jump() -> None:
             start="effort",
             plate=PlateTorque(sensor()),
             k_int=k_int,
-            feed_forward=share,
+            feedforward=share,
             proportional=proportional,
         )
         found, good = rng.uniform(-20.0, 20.0), bool(rng.integers(2))
@@ -462,7 +462,7 @@ def test_linear_joint_overcomes_friction(tmp_path, axis: float) -> None:
 
 
 def test_a_load_taken_up_after_the_tare_costs_position() -> None:
-    """The plate takes its weight for torque: the joint rests b / K_p too low, and a new tare mends it."""
+    """The plate takes its weight for torque: the joint rests b / K_p too low, and a new tare fixes it."""
     kp, load = 500.0, 6.0
     law = loop_law(desired=PD([kp], [20.0], Hold([0.0])), k_int=20.0)
     law.reset(sample())

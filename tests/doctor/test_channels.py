@@ -29,7 +29,7 @@ def test_good_recording_has_neither():
 @pytest.mark.parametrize("joint", [0, 2, 5])
 def test_constant_effort_is_dead(joint, value):
     (finding,) = dead(PUMA, replace(LOG, tau=with_column(LOG.tau, joint, value)))
-    assert (finding.fault, finding.consequence) == (LogFault.DEAD, Consequence.SPOILS)
+    assert (finding.fault, finding.consequence) == (LogFault.DEAD, Consequence.INVALIDATES)
     assert finding.subjects == (PUMA.joint_names[joint],)
     assert finding.evidence["channel"] == "effort"
 

@@ -68,7 +68,7 @@ def test_resting_at_the_extreme_without_noise_is_no_saturation():
 def test_flags_of_the_plate_are_believed():
     flags = np.where(LOG.time > 22.0, int(SampleFlag.WRENCH_SATURATED), 0)
     (finding,) = saturated(replace(LOG, flags=flags))
-    assert finding.consequence is Consequence.SPOILS and "reports" in finding.sentence
+    assert finding.consequence is Consequence.INVALIDATES and "reports" in finding.sentence
 
 
 @pytest.mark.parametrize("levels", [6, 15])

@@ -52,7 +52,7 @@ def test_the_page_counts_hits_alarms_and_pairs(study: ModuleType) -> None:
     result = {"seed": 7, "commit": "0123456789abcdef", "rows": rows}
     assert json.loads(study.as_text(result)) == result
     page = study.page(result, channels)
-    assert "1 of 4 sound recordings raise an alarm: A channel sticks (1)." in page
+    assert "1 of 4 valid recordings raise an alarm: A channel sticks (1)." in page
     assert "| time-gaps | 3/4 (75 %) | plate-lag 1 |" in page
     assert "1 of 2 recordings raise an alarm (50.0 %): offset 1" in page
     assert "| effort sign | 0/1 (0 %) | 1 |" in page

@@ -1,4 +1,4 @@
-"""A fix mends: a faulty recording, read again through the mapping that the doctor writes, is the sound one."""
+"""A fix fixes: a faulty recording, read again through the mapping that the doctor writes, is the sound one."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Mended:
         return diagnose(self.model, self.log).alarms
 
 
-def mended(model: cp.Robot, faulty: Log, folder: Path) -> Mended:
-    """Write the recording as CSV, diagnose it, write the mapping that mends it, and read it again through that."""
+def fixed(model: cp.Robot, faulty: Log, folder: Path) -> Mended:
+    """Write the recording as CSV, diagnose it, write the mapping that fixes it, and read it again through that."""
     cp.write_log(faulty, folder / "run.csv")
     first = cp.read_log(folder / "run.csv", model)
     before = diagnose(model, first)
@@ -87,7 +87,7 @@ def test_signs_order_and_units_are_mended_exactly(
 ) -> None:
     """By the mapping file, and by the fix alone, as docs/doctor.md has it: read_log(path, robot, diagnosis.fix)."""
     faulty, expected = put_in(kind)
-    done = mended(MODEL, faulty, tmp_path)
+    done = fixed(MODEL, faulty, tmp_path)
     assert expected.named_by(done.before.findings)
     assert_same(done.log, log)
     assert_same(cp.read_log(tmp_path / "run.csv", MODEL, done.before.fix), log)
@@ -98,7 +98,7 @@ def test_efforts_without_gravity_may_be_currents_and_then_nothing_is_written(
 ) -> None:
     """What is left without gravity is small: efforts in a unit of their own are as likely here."""
     faulty, _ = put_in("gravity compensated")
-    done = mended(MODEL, faulty, tmp_path)
+    done = fixed(MODEL, faulty, tmp_path)
     (finding,) = (one for one in done.before.findings if one.fault is LogFault.GRAVITY_COMPENSATED)
     assert finding.alternatives == (LogFault.EFFORT_IS_CURRENT.value,)
     assert finding.fix == {}
@@ -109,7 +109,7 @@ def test_efforts_without_gravity_are_declared_where_they_are_no_currents(log: Lo
     fast = replace(log, time=log.time / 2.0, dq=2.0 * log.dq)
     torque = ARM.inverse_dynamics(fast.q, fast.dq, np.gradient(fast.dq, fast.time, axis=0)) - ARM.gravity(fast.q)
     faulty = replace(fast, tau=torque + 0.3 * np.tanh(fast.dq / 0.05))
-    done = mended(MODEL, faulty, tmp_path)
+    done = fixed(MODEL, faulty, tmp_path)
     assert done.before.fix["robot"] == {"adds_gravity": True}
     assert_same(done.log, faulty)
     assert done.log.declared.adds_gravity is True
@@ -117,7 +117,7 @@ def test_efforts_without_gravity_are_declared_where_they_are_no_currents(log: Lo
 
 
 def test_of_the_recording_that_mending_gives_back_nothing_is_said(log: Log, tmp_path: Path) -> None:
-    """Those mended exactly are this one: it stands for them all."""
+    """Those fixed exactly are this one: it stands for them all."""
     cp.write_log(log, tmp_path / "run.csv")
     assert diagnose(MODEL, cp.read_log(tmp_path / "run.csv", MODEL)).alarms == ()
 
@@ -135,7 +135,7 @@ def test_velocities_that_were_right_are_left_alone(
     log: Log, tmp_path: Path, change: Callable[[Log], Log], fault: LogFault
 ) -> None:
     """Positions alone are wrong: their fix must not turn the velocities."""
-    done = mended(MODEL, change(log), tmp_path)
+    done = fixed(MODEL, change(log), tmp_path)
     assert [finding.fault for finding in done.before.alarms if finding.consequence is Consequence.DANGER] == [fault]
     assert_same(done.log, log)
 
@@ -144,7 +144,7 @@ def test_a_gain_is_mended_within_its_uncertainty(
     put_in: Callable[[str], tuple[Log, Any]], log: Log, tmp_path: Path
 ) -> None:
     faulty, expected = put_in("gain")
-    done = mended(MODEL, faulty, tmp_path)
+    done = fixed(MODEL, faulty, tmp_path)
     (finding,) = done.before.alarms
     assert (finding.fault, finding.subjects) == (LogFault.GAIN, expected.joints)
     joint = ARM.joint_names.index(expected.joints[0])
@@ -156,7 +156,7 @@ def test_a_gain_is_mended_within_its_uncertainty(
 
 def test_an_offset_is_named_within_its_uncertainty_and_left_to_the_calibration(log: Log, tmp_path: Path) -> None:
     faulty = shifted_effort(log, 1, 3.0)
-    done = mended(MODEL, faulty, tmp_path)
+    done = fixed(MODEL, faulty, tmp_path)
     (finding,) = done.before.alarms
     assert (finding.fault, finding.subjects) == (LogFault.OFFSET, ("joint2",))
     true = float(np.mean(faulty.tau[:, 1] - log.tau[:, 1]))
@@ -171,7 +171,7 @@ def test_an_offset_that_masses_explain_as_well_is_named_and_not_mended(
     put_in: Callable[[str], tuple[Log, Any]], tmp_path: Path
 ) -> None:
     faulty, expected = put_in("offset")
-    done = mended(MODEL, faulty, tmp_path)
+    done = fixed(MODEL, faulty, tmp_path)
     assert expected.named_by(done.before.findings)
     assert done.before.fix == {}
 
@@ -181,7 +181,7 @@ def test_currents_are_declared_and_their_size_is_not_guessed(
 ) -> None:
     """By masses that may be off nobody knows torque constants: the efforts stay as they were recorded."""
     faulty, _ = put_in("effort is current")
-    done = mended(MODEL, faulty, tmp_path)
+    done = fixed(MODEL, faulty, tmp_path)
     (finding,) = done.before.alarms
     assert finding.fault is LogFault.EFFORT_IS_CURRENT
     assert done.before.fix == {"effort": {"kind": "current"}, "source": {"effort.kind": "guessed"}}
@@ -201,7 +201,7 @@ def test_motor_side_needs_the_makers_ratios_and_is_mended_with_them(
 ) -> None:
     faulty, _ = put_in("motor side")
     ratio = np.median(faulty.q / log.q, axis=0)
-    without = mended(MODEL, faulty, tmp_path)
+    without = fixed(MODEL, faulty, tmp_path)
     assert [finding.fault for finding in without.before.alarms] == [LogFault.MOTOR_SIDE]
     assert [finding.fault for finding in without.alarms()] == [LogFault.MOTOR_SIDE]
     sides = {"position": {"side": "motor"}, "effort": {"side": "motor"}}  # degrees are possible: nothing is written
@@ -217,7 +217,7 @@ def test_motor_side_needs_the_makers_ratios_and_is_mended_with_them(
 def test_a_gain_is_mended_beside_an_offset_of_the_same_joint(log: Log, tmp_path: Path) -> None:
     """The offset is found on the corrected effort, and stays."""
     faulty = scaled_effort(shifted_effort(log, 3, 6.0), 3, 0.45)
-    done = mended(MODEL, faulty, tmp_path)
+    done = fixed(MODEL, faulty, tmp_path)
     found = {finding.fault: finding for finding in done.before.alarms}
     assert set(found) == {LogFault.GAIN, LogFault.OFFSET}
     gain, offset = found[LogFault.GAIN].evidence, found[LogFault.OFFSET].evidence
@@ -232,7 +232,7 @@ def test_a_second_fix_is_put_on_top_of_a_first(log: Log, tmp_path: Path) -> None
     """A mapping that already turns signs and exchanges columns is changed, not replaced."""
     faulty = exchanged(reversed_effort(log, 1), 1, 3, "tau")  # the columns of 2 and 4 exchanged; 4 now holds −tau2
     wrong = {"joints": {"joint3": {"effort_sign": -1}}}
-    done = mended(MODEL, faulty, tmp_path)
+    done = fixed(MODEL, faulty, tmp_path)
     assert {finding.fault for finding in done.before.alarms} == {LogFault.EFFORT_SIGN, LogFault.JOINT_ORDER}
     assert_same(done.log, log)
     cp.write_log(log, tmp_path / "sound.csv")
@@ -244,7 +244,7 @@ def test_a_second_fix_is_put_on_top_of_a_first(log: Log, tmp_path: Path) -> None
 
 
 def test_other_mountings_are_mended_in_the_mapping(tmp_path: Path) -> None:
-    done = mended(MODEL, recording(ARM.mounted(rpy=(0.3, -0.5, 0.0))), tmp_path)
+    done = fixed(MODEL, recording(ARM.mounted(rpy=(0.3, -0.5, 0.0))), tmp_path)
     assert [finding.fault for finding in done.before.alarms] == [LogFault.MOUNT]
     assert done.alarms() == ()
 
@@ -253,7 +253,7 @@ def test_other_mountings_are_mended_in_the_mapping(tmp_path: Path) -> None:
 def test_delays_are_mended_within_their_uncertainty(
     log: Log, tmp_path: Path, channel: str, name: str, lag: float
 ) -> None:
-    done = mended(MODEL, late(log, name, lag)[100:], tmp_path)  # the first values stand in for what was before
+    done = fixed(MODEL, late(log, name, lag)[100:], tmp_path)  # the first values stand in for what was before
     (finding,) = done.before.alarms
     assert finding.fault is LogFault.DELAY and finding.subjects == (channel,)
     assert abs(finding.evidence["lag_s"] - lag) < max(3.0 * finding.evidence["std_s"], 2e-3)
@@ -285,7 +285,7 @@ def test_a_plate_is_mended(tmp_path: Path, matrix: np.ndarray, faults: set[LogFa
     """By angles, to their uncertainty: the wrench is off by no more than the turn that is left."""
     sound = moving_log(ARM, seed=5)
     faulty = replace(sound, wrench=sound.wrench @ matrix.T)
-    done = mended(MODEL, faulty, tmp_path)
+    done = fixed(MODEL, faulty, tmp_path)
     assert {finding.fault for finding in done.before.alarms} == faults
     assert done.alarms() == ()
     weight = float(np.linalg.norm(sound.wrench[:, :3], axis=1).max())
@@ -296,7 +296,7 @@ def test_a_plate_is_mended(tmp_path: Path, matrix: np.ndarray, faults: set[LogFa
 
 
 def test_a_late_plate_is_mended(tmp_path: Path) -> None:
-    done = mended(MODEL, late(moving_log(ARM, seed=5), "wrench", 0.12), tmp_path)
+    done = fixed(MODEL, late(moving_log(ARM, seed=5), "wrench", 0.12), tmp_path)
     (finding,) = done.before.alarms
     assert finding.fault is LogFault.PLATE_LAG
     assert finding.fix["wrench"]["lag"] == pytest.approx(0.12, abs=max(0.005, 3.0 * finding.evidence["lag_std_s"]))
@@ -306,7 +306,7 @@ def test_a_late_plate_is_mended(tmp_path: Path) -> None:
 def test_with_a_guessed_rate_nothing_is_written_that_hangs_on_accelerations(
     put_in: Callable[[str], tuple[Log, Any]],
 ) -> None:
-    """The same recording with and without somebody who says how fast time goes."""
+    """The same recording with and without somebody source of the time."""
     for fault, hangs in (("effort is current", True), ("gain", True), ("effort sign", False)):
         faulty, expected = put_in(fault)
         told = replace(faulty, declared=replace(faulty.declared, rate_source="declared"))

@@ -69,27 +69,27 @@ def test_a_fault_is_named_alone_and_its_fix_mends_it(
     faulty = change(log)
     findings = check_model(MODEL, faulty)
     assert [(finding.fault, finding.subjects) for finding in findings] == [(fault, joints)]
-    mended = remapped(faulty, findings[0].fix, MODEL)
+    fixed = remapped(faulty, findings[0].fix, MODEL)
     if fault in ESTIMATED:
-        assert check_model(MODEL, mended) == []
+        assert check_model(MODEL, fixed) == []
     elif fault is LogFault.OFFSET:  # a calibration finds it by itself
         assert findings[0].fix == {}
     elif fault is LogFault.EFFORT_IS_CURRENT:  # declared so; nothing is guessed about their size
-        (left,) = check_model(MODEL, mended)
+        (left,) = check_model(MODEL, fixed)
         assert (left.fault, left.consequence, left.fix) == (fault, Consequence.LIMITS, {})
-        np.testing.assert_allclose(mended.tau, faulty.tau)
+        np.testing.assert_allclose(fixed.tau, faulty.tau)
     else:  # the sound recording again, of which nothing is said
         for name in ("q", "dq", "tau"):
-            np.testing.assert_allclose(getattr(mended, name), getattr(log, name), rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(getattr(fixed, name), getattr(log, name), rtol=1e-12, atol=1e-12)
 
 
 def test_gravity_left_out_is_named_and_declared(log: Log) -> None:
     faulty = replace(log, tau=log.tau - ARM.gravity(log.q))
     findings = check_model(MODEL, faulty)
     assert faults(findings) == {LogFault.GRAVITY_COMPENSATED}
-    mended = remapped(faulty, findings[0].fix, MODEL)
-    assert mended.declared.adds_gravity is True
-    assert check_model(MODEL, mended) == []
+    fixed = remapped(faulty, findings[0].fix, MODEL)
+    assert fixed.declared.adds_gravity is True
+    assert check_model(MODEL, fixed) == []
 
 
 def test_gravity_declared_as_left_out_but_present_is_named(log: Log) -> None:
@@ -106,8 +106,8 @@ def test_a_mounting_is_estimated_within_its_uncertainty() -> None:
     found = np.array(finding.evidence["gravity_base"])
     angle = np.degrees(np.arccos(min(1.0, found @ tilted.gravity_base / 9.81**2)))
     assert angle < 4.0 * finding.evidence["angle_std_deg"] < 10.0
-    mended = remapped(faulty, finding.fix, MODEL)
-    assert check_model(MODEL, mended) == []
+    fixed = remapped(faulty, finding.fix, MODEL)
+    assert check_model(MODEL, fixed) == []
 
 
 def test_a_payload_is_weighed_and_added_it_explains_the_recording() -> None:
@@ -146,7 +146,7 @@ def test_what_the_data_cannot_tell_apart_is_named_as_a_set() -> None:
 
 @pytest.mark.parametrize("factor", [0.7, 0.8, 1.25, 1.3, 1.6])
 def test_a_description_that_is_light_or_heavy_is_no_fault_of_the_recording(log: Log, factor: float) -> None:
-    """All torques off by one factor: one finding at most, which limits and mends nothing."""
+    """All torques off by one factor: one finding at most, which limits and fixes nothing."""
     findings = check_model(MODEL, replace(log, tau=factor * log.tau))
     assert faults(findings) <= {LogFault.MODEL_DIFFERS}
     assert all(finding.consequence is Consequence.LIMITS and finding.fix == {} for finding in findings)

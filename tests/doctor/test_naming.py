@@ -140,14 +140,14 @@ def test_degrees_are_named_for_turning_joints_only() -> None:
 
 def test_a_gain_is_named_with_its_inverse_as_the_fix() -> None:
     (finding,) = name_gains(case(scaled_effort(LOG, 3, 2.0), PLAIN.with_effort_factors({3: 0.5})))
-    assert (finding.fault, finding.consequence) == (LogFault.GAIN, Consequence.SPOILS)
+    assert (finding.fault, finding.consequence) == (LogFault.GAIN, Consequence.INVALIDATES)
     assert finding.evidence["recorded_over_true"] == 2.0
     assert finding.fix == {"joints": {"joint4": {"effort_gain": 0.5}}}
     assert 0.0 < finding.evidence["relative_std"] < 0.3
 
 
 def test_a_gain_that_heavier_links_would_explain_says_so() -> None:
-    """Of a pendulum nothing tells a gain of 1.6 from a mass 1.6 times as large: one finding, which mends nothing."""
+    """Of a pendulum nothing tells a gain of 1.6 from a mass 1.6 times as large: one finding, which fixes nothing."""
     pendulum = cp.load("pendulum")
     (finding,) = check_model(pendulum, scaled_effort(recording(pendulum), 0, 1.6))
     assert (finding.fault, finding.consequence) == (LogFault.MODEL_DIFFERS, Consequence.LIMITS)

@@ -1,4 +1,4 @@
-"""The plate: sign, axes, mounting, timing, cross-talk, told apart beside a model that is 10 % and 10 mm off."""
+"""The plate: sign, axes, mounting, timing, cross-talk, distinguished beside a model that is 10 % and 10 mm off."""
 
 from __future__ import annotations
 

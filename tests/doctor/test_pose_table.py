@@ -98,7 +98,7 @@ def test_without_masses_friction_tells_signs_in_a_table() -> None:
         found = {one.fault: one for one in diagnose(BARE, reversed_effort(told, 1)).findings}
         assert found[LogFault.EFFORT_SIGN].subjects == ("joint2",)
     untold = diagnose(BARE, replace(shuffled, side=None))
-    assert [one.consequence for one in untold.findings] == [Consequence.SPOILS]
+    assert [one.consequence for one in untold.findings] == [Consequence.INVALIDATES]
 
 
 def test_declared_sides_make_a_table() -> None:

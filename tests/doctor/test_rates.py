@@ -39,16 +39,16 @@ def test_a_right_rate_has_no_finding() -> None:
 @pytest.mark.parametrize("factor", [0.25, 0.8, 1.25, 4.0])
 @pytest.mark.parametrize("robot", [PUMA, None])
 def test_a_declared_rate_that_velocities_contradict(factor: float, robot: cp.Robot | None) -> None:
-    """It invalidates, and the fix has the measured rate, which mends the log."""
+    """It invalidates, and the fix has the measured rate, which fixes the log."""
     wrong = slowed(factor, time_from="rate", rate_source="declared", mapping={"time": {"rate": 100.0 / factor}})
     (finding,) = check_rate(robot, wrong)
-    assert (finding.fault, finding.consequence) == (LogFault.RATE, Consequence.SPOILS)
+    assert (finding.fault, finding.consequence) == (LogFault.RATE, Consequence.INVALIDATES)
     assert finding.fix["time"]["rate"] == pytest.approx(100.0, rel=2e-3)
     assert finding.fix["source"] == {"time.rate": "measured"}
-    mended = remapped(wrong, finding.fix, robot)
-    assert mended.rate == pytest.approx(100.0, rel=2e-3)
-    assert mended.declared.rate_source == "measured"
-    assert check_rate(robot, mended) == []
+    fixed = remapped(wrong, finding.fix, robot)
+    assert fixed.rate == pytest.approx(100.0, rel=2e-3)
+    assert fixed.declared.rate_source == "measured"
+    assert check_rate(robot, fixed) == []
 
 
 @pytest.mark.parametrize(("unit", "true"), [("s", "ms"), ("ms", "s"), ("ms", "us"), ("ns", "ms")])
@@ -56,11 +56,11 @@ def test_a_unit_of_time_that_velocities_contradict(unit: str, true: str) -> None
     units = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
     wrong = slowed(units[unit] / units[true], time_from="column", mapping={"time": {"column": "t", "unit": unit}})
     (finding,) = check_rate(PUMA, wrong)
-    assert finding.consequence is Consequence.SPOILS
+    assert finding.consequence is Consequence.INVALIDATES
     assert finding.fix == {"time": {"unit": true}, "source": {"time.unit": "measured"}}
-    mended = remapped(wrong, finding.fix, PUMA)
-    assert mended.time == pytest.approx(LOG.time)
-    assert mended.declared.mapping["time"] == {"column": "t", "unit": true}
+    fixed = remapped(wrong, finding.fix, PUMA)
+    assert fixed.time == pytest.approx(LOG.time)
+    assert fixed.declared.mapping["time"] == {"column": "t", "unit": true}
     assert LogMapping.from_table(wrong.declared.mapping).merged_with(finding.fix).time.unit == true
 
 
@@ -74,7 +74,7 @@ def test_velocities_in_another_unit_are_no_wrong_rate(unit: str, factor: float) 
 
 def test_rows_in_reverse_order() -> None:
     (finding,) = check_rate(PUMA, replace(LOG[::-1], time=LOG.time))
-    assert (finding.fault, finding.consequence) == (LogFault.RATE, Consequence.SPOILS)
+    assert (finding.fault, finding.consequence) == (LogFault.RATE, Consequence.INVALIDATES)
     assert "run backwards in time" in finding.sentence
     one = np.array(LOG.dq)
     one[:, 1] *= -1.0
@@ -85,7 +85,7 @@ def test_rows_in_reverse_order() -> None:
 def test_speeds_that_no_joint_has(factor: float) -> None:
     """Without velocities: the fastest joint stands nearly still, or runs much faster than it can."""
     (finding,) = check_rate(PUMA, without_velocity(slowed(factor)))
-    assert (finding.fault, finding.consequence, finding.fix) == (LogFault.RATE, Consequence.SPOILS, {})
+    assert (finding.fault, finding.consequence, finding.fix) == (LogFault.RATE, Consequence.INVALIDATES, {})
     assert "speed limit" in finding.sentence
 
 
@@ -107,7 +107,7 @@ def test_a_guessed_unit_limits() -> None:
 
 
 def test_the_model_is_compared_at_the_right_rate() -> None:
-    """One wrong rate is one finding: nothing else is said for it, and the fix mends all."""
+    """One wrong rate is one finding: nothing else is said for it, and the fix fixes all."""
     sound = {finding.fault for finding in diagnose(PUMA, LOG).alarms}
     wrong = slowed(0.25, time_from="rate", rate_source="declared", mapping={"time": {"rate": 400.0}})
     diagnosis = diagnose(PUMA, wrong)
@@ -119,16 +119,16 @@ def test_the_model_is_compared_at_the_right_rate() -> None:
 def test_fixes_say_where_their_numbers_come_from() -> None:
     """Sizes of efforts are guesses by the description, the rest is measured; a finding's own word counts."""
 
-    def mends(**fix: Any) -> Finding:
-        return Finding(LogFault.GAIN, Consequence.SPOILS, (), "", "", fix=fix)
+    def fixes(**fix: Any) -> Finding:
+        return Finding(LogFault.GAIN, Consequence.INVALIDATES, (), "", "", fix=fix)
 
     told = merged_fix(
         [
-            mends(joints={"a": {"effort_gain": 2.0, "effort_sign": -1}}, effort={"kind": "current", "lag": 0.1}),
-            mends(
+            fixes(joints={"a": {"effort_gain": 2.0, "effort_sign": -1}}, effort={"kind": "current", "lag": 0.1}),
+            fixes(
                 joints={"b": {"effort_gain": 3.0, "position": "column"}}, source={"joints.b.effort_gain": "measured"}
             ),
-            mends(),
+            fixes(),
         ]
     )
     assert told["source"] == {
@@ -139,4 +139,4 @@ def test_fixes_say_where_their_numbers_come_from() -> None:
         "joints.b.effort_gain": "measured",
     }
     assert LogMapping.from_table(told).to_table()["source"] == told["source"]
-    assert merged_fix([mends()]) == {}
+    assert merged_fix([fixes()]) == {}

@@ -53,8 +53,8 @@ def test_lbr_med_7_is_sound_once_its_fix_is_applied(shared: Shared) -> None:
     folder = shared("data/lbrmed7")
     robot = cp.load(folder / "med7dock.urdf")
     fix = diagnosed(folder / "med7dock.urdf", folder / "measurements.csv").fix
-    mended = cp.read_log(folder / "measurements.csv", robot, fix | {"time": {"rate": 100.0}})
-    assert alarms(diagnose(robot, mended)) == []
+    fixed = cp.read_log(folder / "measurements.csv", robot, fix | {"time": {"rate": 100.0}})
+    assert alarms(diagnose(robot, fixed)) == []
 
 
 def test_tiago_has_dead_and_reversed_currents(shared: Shared) -> None:

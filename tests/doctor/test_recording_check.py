@@ -38,7 +38,7 @@ def test_without_a_model_the_numbers_are_still_judged():
 def test_worst_comes_first():
     log = replace(LOG, tau=with_column(LOG.tau, 2, 0.0), dq=with_column(LOG.dq, 1, 0.0))
     order = [finding.consequence for finding in check_recording(PUMA, log)]
-    assert order == sorted(order, reverse=True) and order[0] is Consequence.SPOILS
+    assert order == sorted(order, reverse=True) and order[0] is Consequence.INVALIDATES
 
 
 def test_dead_joint_has_no_friction_band():

@@ -74,13 +74,13 @@ def test_a_time_that_starts_again_spoils():
     time = np.array(LOG.time)
     time[len(time) // 2 :] -= time[len(time) // 2]
     finding = next(f for f in check_timing(replace(LOG, time=time)) if f.fault is LogFault.TIME_DUPLICATES)
-    assert finding.consequence is Consequence.SPOILS
+    assert finding.consequence is Consequence.INVALIDATES
     assert finding.evidence["left_out"] == pytest.approx(0.5 * len(LOG), abs=2)
 
 
 def test_a_column_that_was_refused_is_named():
     refused = {"file": "run.csv", "column": "t", "row": 3, "back": 150, "steps": 199}
-    for source, consequence in (("guessed", Consequence.SPOILS), ("measured", Consequence.LIMITS)):
+    for source, consequence in (("guessed", Consequence.INVALIDATES), ("measured", Consequence.LIMITS)):
         declared = replace(LOG.declared, time_from="rate", rate_source=source, notes={"time_refused": refused})
         finding = next(f for f in check_timing(replace(LOG, declared=declared)) if f.fault is LogFault.TIME_DUPLICATES)
         assert finding.consequence is consequence
@@ -96,7 +96,7 @@ def test_a_measured_rate_is_a_note():
 
 def test_time_that_stands_spoils():
     (finding,) = check_timing(replace(LOG, time=np.zeros(len(LOG))))
-    assert finding.consequence is Consequence.SPOILS
+    assert finding.consequence is Consequence.INVALIDATES
 
 
 def test_assumed_rate_is_said_and_a_given_one_is_a_note():

@@ -64,7 +64,7 @@ def test_without_friction_nothing_tells_the_sign() -> None:
     """A fit would be as good with the efforts turned over, so that it is spoilt."""
     made = recording(other_masses(WAM, 3), 2, noise=0.05, seconds=20.0)
     (finding,) = (one for one in diagnose(BARE, made).findings if one.fault is LogFault.NO_MASSES)
-    assert finding.consequence is Consequence.SPOILS and finding.subjects == WAM.joint_names
+    assert finding.consequence is Consequence.INVALIDATES and finding.subjects == WAM.joint_names
 
 
 def test_calibration_comes_from_the_data_alone(log: cp.Log, tmp_path: Path) -> None:

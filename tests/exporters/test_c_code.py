@@ -118,7 +118,7 @@ def test_fast_math_is_refused(tmp_path: Path) -> None:
 
 
 def test_two_arms_in_one_program(tmp_path: Path) -> None:
-    """Names are told apart by case, too."""
+    """Names are distinguished by case, too."""
     for prefix, arm in (("arm", "wam7"), ("Arm", "planar3")):
         (tmp_path / f"{arm}.h").write_text(c_code(cp.load(arm), prefix))
     code = '#include "wam7.h"\n#include "planar3.h"\n'

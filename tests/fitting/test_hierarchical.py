@@ -51,7 +51,7 @@ def problem(seed: int = 0, *, rows: int = 12, joints: int = 2, noise: float = 0.
     return Problem(A, C, y, x, z)
 
 
-def dense(one: Problem, root: Array, sigma: Array, inflation: Array) -> tuple[Array, Array, float]:
+def dense(one: Problem, root: Array, sigma: Array, autocorrelation_time: Array) -> tuple[Array, Array, float]:
     """Return mean, covariance and log evidence by Gaussian formulas with all rows at once."""
     joints, d = len(one.y), len(KINDS)
     blocks = []
@@ -60,7 +60,7 @@ def dense(one: Problem, root: Array, sigma: Array, inflation: Array) -> tuple[Ar
         own[:, joint * d : (joint + 1) * d] = one.C[joint]
         blocks.append(np.hstack([one.A[joint], own]))
     H, y = np.vstack(blocks), np.concatenate(one.y)
-    R = np.diag(np.repeat(inflation * sigma**2, [len(each) for each in one.y]))
+    R = np.diag(np.repeat(autocorrelation_time * sigma**2, [len(each) for each in one.y]))
     P = np.zeros((H.shape[1], H.shape[1]))
     P[:SHARED, :SHARED] = root @ root.T
     P[SHARED:, SHARED:] = np.diag(np.tile(LAMBDA**2, joints))
@@ -74,27 +74,27 @@ def roots(seed: int) -> Array:
     return np.tril(np.random.default_rng(100 + seed).standard_normal((SHARED, SHARED))) + np.eye(SHARED)
 
 
-def fixed(one: Problem, root: Array, sigma: Array, inflation: Array) -> HierarchicalPosterior:
-    return HierarchicalRegression(one.products, inflation, FIXED).solve(root, noise=sigma, rounds=1)
+def fixed(one: Problem, root: Array, sigma: Array, autocorrelation_time: Array) -> HierarchicalPosterior:
+    return HierarchicalRegression(one.products, autocorrelation_time, FIXED).solve(root, noise=sigma, rounds=1)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_with_fixed_sizes_it_is_a_gaussian_regression(seed: int) -> None:
     one = problem(seed, joints=1 + seed % 3)
     sigma = np.linspace(0.1, 0.3, len(one.y))
-    inflation = np.linspace(1.0, 4.0, len(one.y))
-    found = fixed(one, roots(seed), sigma, inflation)
-    mean, covariance, _ = dense(one, roots(seed), sigma, inflation)
+    autocorrelation_time = np.linspace(1.0, 4.0, len(one.y))
+    found = fixed(one, roots(seed), sigma, autocorrelation_time)
+    mean, covariance, _ = dense(one, roots(seed), sigma, autocorrelation_time)
     np.testing.assert_allclose(found.mean, mean, rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(found.covariance, covariance, rtol=1e-7, atol=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_two_sources_of_a_joint_share_its_own_unknowns(seed: int) -> None:
-    """Rows of one joint in two parts, each with its noise and inflation: as if every row had its own noise."""
+    """Rows of one joint in two parts, each with its noise and autocorrelation: as if every row had its own noise."""
     one = problem(seed, joints=2)
     parts = [[slice(None, None, 2), slice(1, None, 2)][source] for source in (0, 1)]
-    sigma, inflation = np.array([0.1, 0.2, 0.3, 0.15]), np.array([2.0, 3.0, 1.0, 1.0])
+    sigma, autocorrelation_time = np.array([0.1, 0.2, 0.3, 0.15]), np.array([2.0, 3.0, 1.0, 1.0])
     rows = [np.column_stack([one.A[j][at], one.C[j][at], one.y[j][at]]) for at in parts for j in (0, 1)]
     products = RowProducts(
         values=np.array([each.T @ each for each in rows]),
@@ -104,9 +104,9 @@ def test_two_sources_of_a_joint_share_its_own_unknowns(seed: int) -> None:
         kinds=KINDS,
         sources=2,
     )
-    found = HierarchicalRegression(products, inflation, FIXED).solve(roots(seed), noise=sigma, rounds=1)
+    found = HierarchicalRegression(products, autocorrelation_time, FIXED).solve(roots(seed), noise=sigma, rounds=1)
     # Rows over their own deviation have noise one.
-    scaled = [each / (sigma * np.sqrt(inflation))[at] for at, each in enumerate(rows)]
+    scaled = [each / (sigma * np.sqrt(autocorrelation_time))[at] for at, each in enumerate(rows)]
     stacked = [np.concatenate([scaled[joint], scaled[2 + joint]]) for joint in (0, 1)]
     A, C, y = ([each[:, at] for each in stacked] for at in (slice(SHARED), slice(SHARED, -1), -1))
     mean, covariance, _ = dense(Problem(A, C, y, one.x, one.z), roots(seed), np.ones(2), np.ones(2))
@@ -117,17 +117,17 @@ def test_two_sources_of_a_joint_share_its_own_unknowns(seed: int) -> None:
 
 def test_evidence_tells_priors_apart_as_gaussians_do() -> None:
     """Also where several efforts count as one."""
-    one, sigma, inflation = problem(7), np.array([0.1, 0.2]), np.array([3.0, 1.5])
-    ours = [fixed(one, roots(seed), sigma, inflation).evidence for seed in (1, 2, 3)]
-    plain = [dense(one, roots(seed), sigma, inflation)[2] for seed in (1, 2, 3)]
+    one, sigma, autocorrelation_time = problem(7), np.array([0.1, 0.2]), np.array([3.0, 1.5])
+    ours = [fixed(one, roots(seed), sigma, autocorrelation_time).evidence for seed in (1, 2, 3)]
+    plain = [dense(one, roots(seed), sigma, autocorrelation_time)[2] for seed in (1, 2, 3)]
     np.testing.assert_allclose(np.diff(ours), np.diff(plain), rtol=1e-8)
 
 
 def test_evidence_tells_noises_apart_as_gaussians_do() -> None:
-    one, root, inflation = problem(8), roots(0), np.ones(2)
+    one, root, autocorrelation_time = problem(8), roots(0), np.ones(2)
     sigmas = [np.array([0.05, 0.1]), np.array([0.1, 0.1]), np.array([0.4, 0.3])]
-    ours = [fixed(one, root, sigma, inflation).evidence for sigma in sigmas]
-    plain = [dense(one, root, sigma, inflation)[2] for sigma in sigmas]
+    ours = [fixed(one, root, sigma, autocorrelation_time).evidence for sigma in sigmas]
+    plain = [dense(one, root, sigma, autocorrelation_time)[2] for sigma in sigmas]
     np.testing.assert_allclose(np.diff(ours), np.diff(plain), rtol=1e-8)
 
 
@@ -247,11 +247,11 @@ def test_a_part_can_be_left_out() -> None:
 
 
 def test_posteriors_are_averaged_by_evidence() -> None:
-    one, sigma, inflation = problem(12), np.array([0.1, 0.1]), np.ones(2)
-    every = [fixed(one, scale * roots(0), sigma, inflation) for scale in (0.5, 1.0, 2.0)]
+    one, sigma, autocorrelation_time = problem(12), np.array([0.1, 0.1]), np.ones(2)
+    every = [fixed(one, scale * roots(0), sigma, autocorrelation_time) for scale in (0.5, 1.0, 2.0)]
     share = np.array([0.2, 0.3, 0.5])
     weights, mean, covariance = averaged([each.moments() for each in every], np.log(share))
-    plain = np.array([dense(one, scale * roots(0), sigma, inflation)[2] for scale in (0.5, 1.0, 2.0)])
+    plain = np.array([dense(one, scale * roots(0), sigma, autocorrelation_time)[2] for scale in (0.5, 1.0, 2.0)])
     expected = share * np.exp(plain - plain.max())
     expected /= expected.sum()
     np.testing.assert_allclose(weights, expected, rtol=1e-7)

@@ -58,7 +58,7 @@ def test_it_ends_at_the_least_squares_of_another_solver(seed: int) -> None:
 
 
 def test_a_prior_of_the_step_holds_the_state() -> None:
-    """A state that is known far better than the data tell stays; one that is not moves as it would alone."""
+    """A state that is known far better than the data determine stays; one that is not moves as it would alone."""
     y, prior_std = measured(4), np.array([1e3, 1e-9, 1e3])
     start = np.array([1.0, 0.7, 0.0])
 

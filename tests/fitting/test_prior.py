@@ -65,11 +65,11 @@ def test_bodies_without_masses_stay_uncertain_and_a_robot_without_any_is_refused
         body_covariance(cp.Robot(replace(ROBOT.description, links=tuple(bare))))
 
 
-def test_strength_is_trust_in_the_description_only() -> None:
+def test_weight_is_trust_in_the_description_only() -> None:
     """Four times as strong: bodies half as wide, friction and the unknown tool as before."""
     columns = EffortModel(ROBOT, Terms(coulomb=("all",), rotor=("all",)), np.ones(7, dtype=bool), np.eye(7))
     scales = Scales(*(np.ones(7) for _ in range(4)))
-    weak, strong = (prior_of(columns, strength, scales, columns.start()).root for strength in (1.0, 4.0))
+    weak, strong = (prior_of(columns, weight, scales, columns.start()).root for weight in (1.0, 4.0))
     bodies = columns.groups["bodies"]
     assert np.allclose(strong[:, : bodies.stop - 10], 2.0 * weak[:, : bodies.stop - 10])
     tool = TOOL_MASS_SHARE * ROBOT.tree.mass.sum()
@@ -87,10 +87,10 @@ def test_a_gain_stays_near_its_first_guess_where_nothing_shows_it() -> None:
     np.testing.assert_allclose(np.diag(precision), 1.0 / (GAIN_SHARE * np.linspace(0.1, 0.7, 7)) ** 2)
 
 
-@pytest.mark.parametrize("strength", [0.0, -1.0, float("nan")])
-def test_a_strength_that_means_nothing_is_refused(strength: float) -> None:
-    with pytest.raises(cp.InputError, match="strength"):
-        CadPrior(strength)
+@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan")])
+def test_a_weight_that_means_nothing_is_refused(weight: float) -> None:
+    with pytest.raises(cp.InputError, match="weight"):
+        CadPrior(weight)
 
 
 @pytest.mark.parametrize("name", ["puma560", "wam7", "titan2"])

@@ -140,12 +140,14 @@ def test_a_prior_from_a_covariance() -> None:
         Gaussian(mean, np.eye(2))
 
 
-def test_inflation_makes_samples_count_less() -> None:
-    """Rows given 25 times over and an inflation of 25 are as good as rows given once."""
+def test_autocorrelation_makes_samples_count_less() -> None:
+    """Rows given 25 times over and an autocorrelation time of 25 are as good as rows given once."""
     A, y = made(9, 40)
     prior = Gaussian.from_covariance(np.zeros(4), 0.5**2 * np.eye(4))
     once = solve(accumulated(A, y), prior=prior)
-    often = solve(accumulated(np.tile(A, (25, 1, 1)), np.tile(y, (25, 1))), prior=prior, inflation=np.full(3, 25.0))
+    often = solve(
+        accumulated(np.tile(A, (25, 1, 1)), np.tile(y, (25, 1))), prior=prior, autocorrelation_time=np.full(3, 25.0)
+    )
     np.testing.assert_allclose(often.x, once.x, rtol=1e-6)
     np.testing.assert_allclose(often.sigma, once.sigma, rtol=1e-3)
     np.testing.assert_allclose(often.covariance, once.covariance, rtol=1e-2)
@@ -233,7 +235,7 @@ def solved(**arguments: object) -> Solution:
     [
         ({"sigma": [1.0, 2.0]}, "expected 3 finite numbers"),
         ({"sigma": [1.0, 0.0, 1.0]}, "> 0"),
-        ({"inflation": [0.5, 1.0, 1.0]}, "expected 3 finite numbers ≥ 1"),
+        ({"autocorrelation_time": [0.5, 1.0, 1.0]}, "expected 3 finite numbers ≥ 1"),
         ({"relative_sigma": [1.0, np.nan, 1.0]}, "relative_sigma"),
         ({"pooling": -1.0}, "pooling"),
         ({"prior": Gaussian.from_covariance([0.0], [[1.0]])}, "the prior is for 1 numbers; expected 4"),

@@ -69,7 +69,7 @@ CASES = (("load_friction", lost, 1, 0.2), ("stribeck", sticking, 0, 0.9), ("drif
 
 
 def estimate(fit: WeightedFit, name: str) -> float:
-    return float(fit.x[fit.columns.names.index(name)])
+    return float(fit.x[fit.model.names.index(name)])
 
 
 @pytest.fixture
@@ -86,13 +86,13 @@ def test_a_new_term_finds_what_was_put_in(
     """At its joint the true value, elsewhere nothing; and the errors that are left are the noise."""
     samples = made(extra)
     fit = weighted_fit(CAD, samples, terms=Terms.moving().replace(**{name: ("all",)}))
-    values = fit.columns.per_joint(name, fit.x)
+    values = fit.model.per_joint(name, fit.x)
     assert values[joint] == pytest.approx(expected, rel=0.05)
     assert np.all(np.abs(np.delete(values, joint)) < 0.05 * expected)
-    left = samples.tau - fit.columns.predict(samples, fit.x)
+    left = samples.tau - fit.model.predict(samples, fit.x)
     assert np.sqrt(np.mean(left[:, joint] ** 2)) == pytest.approx(0.02, rel=0.1)
     without = weighted_fit(CAD, samples)
-    missed = samples.tau - without.columns.predict(samples, without.x)
+    missed = samples.tau - without.model.predict(samples, without.x)
     assert np.sqrt(np.mean(missed[:, joint] ** 2)) > 0.03
 
 
@@ -102,14 +102,14 @@ def test_a_term_is_tried_by_evidence_where_it_is_switched_on(
 ) -> None:
     """It joins the model at the joint that shows it, at no other, and not without the switch."""
     samples = made(extra)
-    assert not getattr(weighted_fit(CAD, samples, search=True).columns.terms, name)
+    assert not getattr(weighted_fit(CAD, samples, search=True).model.terms, name)
     monkeypatch.setattr(type(term.term_named(name)), "tried", True)
     fit = weighted_fit(CAD, samples, search=True)
-    assert getattr(fit.columns.terms, name) == (CAD.joint_names[joint],)
+    assert getattr(fit.model.terms, name) == (CAD.joint_names[joint],)
     assert estimate(fit, f"{CAD.joint_names[joint]}.{name}") == pytest.approx(expected, rel=0.05)
-    assert not getattr(weighted_fit(CAD, made(plain), search=True).columns.terms, name)
+    assert not getattr(weighted_fit(CAD, made(plain), search=True).model.terms, name)
     again = weighted_fit(CAD, samples[::2], search=True, like=fit)
-    assert again.columns.terms == fit.columns.terms
+    assert again.model.terms == fit.model.terms
 
 
 def plain(samples: Samples) -> Array:
@@ -204,7 +204,7 @@ def test_a_term_of_ones_own_is_all_that_a_fit_needs(registry: None, tmp_path: Pa
     assert abs(number.value - 0.8) < 4.0 * number.std
     assert number.unit == "N m" == column_unit(CAD, number.name)
     again = cp.load_calibration(fit.save(tmp_path / "arm.calibration.json"), CAD)
-    assert again.columns.terms == fit.columns.terms
+    assert again.model.terms == fit.model.terms
     assert np.array_equal(again.x, fit.x)
 
 
@@ -227,8 +227,8 @@ def test_a_term_that_follows_the_position_is_tried_beside_springs(registry: None
 
     samples = made(lambda samples: 0.6 * np.cos(8.0 * samples.q + 0.4) * [0.0, 0.0, 1.0, 0.0])
     fit = weighted_fit(CAD, samples, search=True)
-    assert fit.columns.terms.eight_a_turn == (CAD.joint_names[2],)
-    assert not fit.columns.terms.spring
+    assert fit.model.terms.eight_a_turn == (CAD.joint_names[2],)
+    assert not fit.model.terms.spring
     assert estimate(fit, f"{CAD.joint_names[2]}.eighth_cosine") == pytest.approx(0.6 * np.cos(0.4), abs=0.02)
     assert estimate(fit, f"{CAD.joint_names[2]}.eighth_sine") == pytest.approx(-0.6 * np.sin(0.4), abs=0.02)
 

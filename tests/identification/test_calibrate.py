@@ -239,7 +239,7 @@ def test_friction_that_did_not_show_leaves_open_what_holds_the_arm() -> None:
     one_way = calibrate(robot, replace(log, q=q, dq=dq, tau=tau), uses=("hold",), findings=())
     assert not {"hold", "payload", "contact"} & {statement.use for statement in one_way.statements}
     assert any(
-        "the friction of joint1 is unknown: it moved one way only, or not at all" in reason
+        "the friction of joint1 is unknown: it moved in one direction only, or not at all" in reason
         for reason in one_way.reasons
     )
 
@@ -256,12 +256,12 @@ def test_a_spring_enters_the_model_where_it_shows_well_and_else_widens_the_error
     sprung = replace(log, tau=tau)
     plain = calibrate(robot, log, findings=())
     found = calibrate(robot, sprung, findings=())
-    assert found.columns.terms.spring == ("joint2",)
+    assert found.model.terms.spring == ("joint2",)
     assert any("joint2 show a spring" in note for note in found.notes)
-    assert not plain.columns.terms.spring
+    assert not plain.model.terms.spring
     monkeypatch.setattr(posterior_search, "MODEL_SPEAKS", np.inf)
     weak = calibrate(robot, sprung, findings=())
-    assert not weak.columns.terms.spring
+    assert not weak.model.terms.spring
     assert any("joint2 may show a spring" in note for note in weak.notes)
     assert weak.errors.gravity[1] > 3.0 * found.errors.gravity[1]
     held = np.sqrt(np.mean((weak.robot.gravity(log.q) - truth.gravity(log.q))[:, 1] ** 2))
@@ -285,7 +285,7 @@ def test_a_finding_of_the_doctor_withdraws_trust() -> None:
     robot = cp.load("planar3")
     poses = poses_of(robot, other_masses(robot))
     sign = Finding(LogFault.EFFORT_SIGN, Consequence.DANGER, ("joint1",), "The sign of joint1 is reversed.", "Turn it.")
-    offset = Finding(LogFault.OFFSET, Consequence.SPOILS, ("joint1",), "An offset.", "Subtract it.")
+    offset = Finding(LogFault.OFFSET, Consequence.INVALIDATES, ("joint1",), "An offset.", "Subtract it.")
     spoiled = calibrate(robot, poses, findings=[sign])
     assert spoiled.reasons == ("The sign of joint1 is reversed. Turn it.",)
     assert spoiled.statements == ()
@@ -293,7 +293,7 @@ def test_a_finding_of_the_doctor_withdraws_trust() -> None:
     assert calibrate(robot, poses, findings=[offset]).trusted
     # A danger counts even where it is not sure; a lesser fault does not.
     assert not calibrate(robot, poses, findings=[replace(sign, confidence=0.5)]).trusted
-    lesser = replace(sign, confidence=0.5, consequence=Consequence.SPOILS)
+    lesser = replace(sign, confidence=0.5, consequence=Consequence.INVALIDATES)
     assert calibrate(robot, poses, findings=[lesser]).trusted
 
 

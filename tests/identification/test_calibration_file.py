@@ -54,7 +54,7 @@ def assert_same(one: Fit, other: Fit) -> None:
     left, right = one.model_covariance, other.model_covariance
     np.testing.assert_allclose(left / np.outer(spread, spread), right / np.outer(spread, spread), atol=1e-5)
     np.testing.assert_array_equal(one.x, other.x)
-    assert one.columns.names == other.columns.names and one.columns.terms == other.columns.terms
+    assert one.model.names == other.model.names and one.model.terms == other.model.terms
     assert_equal(one.record(), other.record(), "record")
     q = np.random.default_rng(1).uniform(-1.0, 1.0, (20, one.robot.n))
     np.testing.assert_allclose(one.robot.gravity(q), other.robot.gravity(q), atol=1e-12)

@@ -95,7 +95,7 @@ def test_paths_keep_the_limits_and_their_derivatives(kind: str) -> None:
     inside = slice(2, -2)
     for lower, upper in ((motion.q, motion.dq), (motion.dq, motion.ddq)):
         slope = np.gradient(lower, motion.time, axis=0)[inside]
-        # A move of least jerk begins with a jump of the jerk: the difference quotient is off by its step there.
+        # A minimum-jerk move begins with a jump of the jerk: the difference quotient is off by its step there.
         assert slope == pytest.approx(upper[inside], abs=0.02 * max(float(np.abs(upper).max()), 1e-9))
 
 
@@ -211,7 +211,7 @@ def test_certificates_and_refusals_are_counted() -> None:
         "exact": False,
         "near": None,
         "means": "",
-        "consequence": "spoils",
+        "consequence": "invalidates",
         "sentence": "",
     }
     rows = [
@@ -226,7 +226,7 @@ def test_certificates_and_refusals_are_counted() -> None:
     assert "| all | 6 | 2 | 2 | 1 (17%) | 1 (50%) | 2 (33%) | 3 | 2 (67%) |" in text
     assert "| hold | 2 | 2 | 1 (50%) | 1 of 2 | 0 of 0 | [4] |" in text
     assert "| float | 2 | 1 | 1 (100%) | 1 of 1 | 0 of 0 | [2] |" in text
-    assert "Sound recordings with a wrong finding that invalidates: 1 (17%)." in text
+    assert "Valid recordings with a wrong finding that invalidates: 1 (17%)." in text
     assert "Of the false certificates, 1 hold the arm all the same" in text
     assert "Certified, outside and worse than the untouched description: 1." in text
     assert "What failed in false refusals: prior 1, no fit 1." in text

@@ -50,18 +50,18 @@ def random_covariance(size: int, seed: int) -> np.ndarray:
 
 def test_an_earlier_calibration_of_everything_is_the_belief(before: Fit) -> None:
     """Where it speaks of all numbers, mean and covariance are its own."""
-    names = tuple(name for name in before.columns.names if not name.endswith(("offset", "coulomb", "viscous")))
+    names = tuple(name for name in before.model.names if not name.endswith(("offset", "coulomb", "viscous")))
     mean, covariance = np.arange(1.0, len(names) + 1.0), random_covariance(len(names), 0)
-    whole = random_covariance(len(before.columns.names), 1)
+    whole = random_covariance(len(before.model.names), 1)
     start = np.zeros(len(whole))
-    found = EarlierCalibration(names, mean, covariance, "").belief(before.columns, start, whole, AS_IT_IS)
-    at = [before.columns.names.index(name) for name in names]
+    found = EarlierCalibration(names, mean, covariance, "").belief(before.model, start, whole, AS_IT_IS)
+    at = [before.model.names.index(name) for name in names]
     np.testing.assert_allclose(found[0][at], mean, rtol=1e-9)
     np.testing.assert_allclose(found[1][np.ix_(at, at)], covariance, rtol=1e-8, atol=1e-8)
 
 
 def test_an_earlier_calibration_that_repeats_the_description_changes_nothing(before: Fit) -> None:
-    columns = before.columns
+    columns = before.model
     whole, start = random_covariance(len(columns.names), 2), np.arange(float(len(columns.names)))
     at = list(range(columns.groups["bodies"].start + 3, columns.groups["bodies"].start + 9))
     names = tuple(columns.names[place] for place in at)
@@ -174,7 +174,7 @@ def test_part_of_a_path_starts_from_another() -> None:
     assert np.linalg.norm(errors[0]) <= 1.05 * np.linalg.norm(errors[1])
     # Joint by joint it is 0.6 to 2.0: joint 5 has an offset of 0.2 N m that changes along the path.
     assert np.median(errors[0] / errors[1]) <= 1.06
-    bodies = earlier.columns.groups["bodies"]
+    bodies = earlier.model.groups["bodies"]
     for factor in (0.7, 1.3):
         x = earlier.x.copy()
         x[bodies] *= factor

@@ -75,7 +75,7 @@ def test_a_joint_that_stood_still_without_torque_belongs_to_the_link_before_it(a
 
 
 def test_a_joint_without_motion_keeps_its_prior(arm: cp.Robot) -> None:
-    """What the data do not tell keeps the uncertainty of the description; what they do does not."""
+    """What the data do not determine keeps the uncertainty of the description; what they do does not."""
     samples = moving_samples(arm, motion(arm, moving=[1, 2], noise=0.05))
     estimate = Estimate.of_weighted(weighted_fit(arm, samples))
     well = Estimate.of_weighted(weighted_fit(arm, moving_samples(arm, motion(arm, noise=0.05))))

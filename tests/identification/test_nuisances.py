@@ -81,7 +81,7 @@ def bodies_of(arm: cp.Robot, samples: Samples) -> Array:
 
 
 def values_of(nuisances: Nuisances, samples: Samples) -> Array:
-    arm = nuisances.columns.robot
+    arm = nuisances.model.robot
     return nuisances.values(samples, bodies_of(arm, samples), 0, at_start(samples))[0]
 
 

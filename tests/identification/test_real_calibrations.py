@@ -105,7 +105,7 @@ def test_the_default_split_is_a_fair_one(name: str, study: ModuleType, read: Cal
     robot, logs = read(name)
     fit = cp.calibrate(robot, logs[study.HAND_FITS[name].tested], findings=())
     assert fit.data.novelty[1] > 0.05
-    active = fit.columns.active
+    active = fit.model.active
     assert np.all(fit.heldout_rms[active] <= np.maximum(0.35 * fit.errors.signal[active], fit.errors.tolerated[active]))
 
 

@@ -34,7 +34,7 @@ def poses_drawn(count: int, seed: int = 0) -> Array:
 
 @cache
 def recording(seed: int = 0, dwell: float = 1.0) -> cp.Log:
-    """Stand and move: poses reached from where the arm was, least jerk between them, noise on the efforts."""
+    """Stand and move: poses reached from where the arm was, minimum jerk between them, noise on the efforts."""
     return visits(
         TRUTH, poses_drawn(14, seed), friction=tuple(FRICTION), noise=0.3, both_sides=False, dwell=dwell, seed=seed
     )
@@ -87,8 +87,8 @@ def test_with_exact_data_poses_motion_and_both_agree() -> None:
     assert isinstance(poses.samples, Samples)
     q = poses_drawn(60, 9)
     for fit in (weighted_fit(ARM, [moving]), at_rest_alone(poses.samples), weighted_fit(ARM, [moving, poses])):
-        load = fit.columns.rows(at_pose(q), fit.x)[0][:, :, fit.columns.groups["bodies"]]
-        np.testing.assert_allclose(load @ fit.x[fit.columns.groups["bodies"]], TRUTH.gravity(q), atol=2e-4)
+        load = fit.model.rows(at_pose(q), fit.x)[0][:, :, fit.model.groups["bodies"]]
+        np.testing.assert_allclose(load @ fit.x[fit.model.groups["bodies"]], TRUTH.gravity(q), atol=2e-4)
 
 
 def at_pose(q: Array) -> Samples:

@@ -1,4 +1,4 @@
-"""Trusted or not: a sound recording and all that was asked for; the rest is said with its reason."""
+"""Trusted or not: a valid recording and all that was asked for; the rest is said with its reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from counterpoise.identification.statements import USES, Assessment, Promise, Us
 
 REST = Terms.static()
 MOVING = Terms.moving()
-SOUND = Check("recording", True, "the doctor found nothing that spoils a fit")
+SOUND = Check("recording", True, "the doctor found nothing that invalidates a fit")
 UNSOUND = Check("recording", False, "The effort of joint1 is dead. Mend it.")
 
 
@@ -24,7 +24,7 @@ def assessment(*held: UseName) -> Assessment:
     return Assessment(promise, statements, {use: f"too little for {use}" for use in USES if use not in held})
 
 
-def finding(fault: LogFault, consequence: Consequence = Consequence.SPOILS, confidence: float = 1.0) -> Finding:
+def finding(fault: LogFault, consequence: Consequence = Consequence.INVALIDATES, confidence: float = 1.0) -> Finding:
     return Finding(fault, consequence, ("joint1",), "Something is wrong.", "Mend it.", confidence=confidence)
 
 

@@ -44,12 +44,12 @@ def exact_samples(robot: cp.Robot, seed: int, seconds: float = 20.0) -> Samples:
 
 def value(fit: WeightedFit, name: str) -> float:
     """One number of the estimate, e.g. "elbow.coulomb"."""
-    return float(fit.x[fit.columns.names.index(name)])
+    return float(fit.x[fit.model.names.index(name)])
 
 
 def rms(fit: WeightedFit, samples: Samples) -> np.ndarray:
     """Root mean square of what the fit leaves of the efforts."""
-    return root_mean_square(samples.tau - fit.columns.predict(samples, fit.x))
+    return root_mean_square(samples.tau - fit.model.predict(samples, fit.x))
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_exact_data_are_predicted_exactly_elsewhere() -> None:
     """Without noise and prior the fit is right to 1e-6 N m on a motion it has never seen."""
     fit = weighted_fit(CAD, exact_samples(TRUE, 1), terms=Terms.moving(), prior=None)
     other = exact_samples(TRUE, 2)
-    assert np.abs(fit.columns.predict(other, fit.x) - other.tau).max() < 1e-6
+    assert np.abs(fit.model.predict(other, fit.x) - other.tau).max() < 1e-6
     for name, expected in zip(CAD.joint_names, COULOMB, strict=True):
         assert value(fit, f"{name}.coulomb") == pytest.approx(expected, abs=1e-6)
     assert fit.prior_source == "" and np.all(fit.data_share == 1.0)
@@ -91,7 +91,7 @@ def test_a_recorded_arm_is_found_through_filter_and_noise(samples: Samples) -> N
     names = CAD.joint_names
     assert [value(fit, f"{name}.coulomb") for name in names] == pytest.approx(COULOMB.tolist(), rel=0.15)
     assert "CAD values" in fit.prior_source
-    assert np.all(fit.posterior.inflation >= 1.0)
+    assert np.all(fit.posterior.autocorrelation_time >= 1.0)
 
 
 def test_what_the_data_do_not_show_stays_at_the_cad_values() -> None:
@@ -101,7 +101,7 @@ def test_what_the_data_do_not_show_stays_at_the_cad_values() -> None:
         rows[:, 2:] = rows[0, 2:] if rows is q else 0.0
     tau = TRUE.inverse_dynamics(q, dq, ddq) + 0.02 * np.random.default_rng(0).normal(size=q.shape)
     fit = weighted_fit(CAD, Samples(CAD.joint_names, time, q, dq, ddq, tau, np.full(4, 0.05), cutoff=2.0, rate=100.0))
-    share = dict(zip(fit.columns.names, fit.data_share, strict=True))
+    share = dict(zip(fit.model.names, fit.data_share, strict=True))
     elbow = CAD.joint_names[3]
     assert share[f"{elbow}.coulomb"] < 0.01 and abs(value(fit, f"{elbow}.coulomb")) < 1e-9
     assert share[f"{CAD.joint_names[1]}.mx"] > 0.5
@@ -113,12 +113,12 @@ def test_what_the_data_do_not_show_stays_at_the_cad_values() -> None:
 
 
 def test_a_stronger_prior_pulls_harder(samples: Samples) -> None:
-    """The estimate moves from the data's towards the CAD values as the strength grows."""
+    """The estimate moves from the data's towards the CAD values as the prior's weight grows."""
     away = []
-    for strength in (1.0, 1e4, 1e8):
-        fit = weighted_fit(CAD, samples, prior=CadPrior(strength))
-        # The last body may carry a tool, of which no strength is sure.
-        away.append(np.abs(fit.columns.body_values(fit.x)[:-10] - CAD.inertial_parameters[10:-10]).max())
+    for prior_weight in (1.0, 1e4, 1e8):
+        fit = weighted_fit(CAD, samples, prior=CadPrior(prior_weight))
+        # The last body may carry a tool, of which no weight is sure.
+        away.append(np.abs(fit.model.body_values(fit.x)[:-10] - CAD.inertial_parameters[10:-10]).max())
     assert away[0] > away[1] > away[2] and away[2] < 1e-3
 
 
@@ -146,7 +146,7 @@ def test_a_gain_is_separated_from_mass_by_a_weighed_load() -> None:
     alone = weighted_fit(CAD, recorded[:1], terms=terms)
     both = weighted_fit(CAD, recorded, terms=terms)
     assert alone.command_units and not both.command_units
-    found = both.x[both.columns.groups["gain"]]
+    found = both.x[both.model.groups["gain"]]
     assert found == pytest.approx(gain, rel=0.02)
     other = exact_samples(TRUE, 7)
     assert np.all(rms(both, replace(other, tau=other.tau * gain)) < 0.01 * np.std(other.tau * gain, axis=0))
@@ -167,7 +167,7 @@ def test_a_small_weight_that_is_described_upside_down_is_no_reversed_effort() ->
     tau[:, -1] = 0.1 * (10.0 * np.std(against) * np.tanh(samples.dq[:, -1] / 0.05) - 0.5 * against)
     terms = Terms.moving(Declared(effort_kind="current"))
     fit = weighted_fit(CAD, replace(samples, tau=tau), terms=terms)
-    assert np.all(fit.x[fit.columns.groups["gain"]][:-1] > 0.0)
+    assert np.all(fit.x[fit.model.groups["gain"]][:-1] > 0.0)
     assert np.all(rms(fit, replace(samples, tau=tau)) < 0.1 * np.std(tau, axis=0))
 
 
@@ -181,7 +181,7 @@ def test_few_poses_in_currents_tell_their_gains() -> None:
     fit = weighted_fit(CAD, samples, terms=Terms.static().replace(gain=("all",)))
     assert fit.command_units
     loaded = size > 0.2 * size.max()
-    gains = fit.columns.gains(fit.x)
+    gains = fit.model.gains(fit.x)
     assert np.all(np.abs(np.log(gains[loaded] / 0.05)) < 0.5)
 
 
@@ -191,11 +191,11 @@ def test_drives_are_made_to_suit_the_bodies_where_averages_explain_too_little(
     """An estimate whose averaged friction is far off keeps its bodies, and gets the drives of least squares."""
     state = _iterate(_task_of(samples), 1)
     wrong = np.array(fitted.x)
-    wrong[fitted.columns.groups["coulomb"]] *= 5.0
-    mended = _with_best_drives(fitted.columns, state, wrong)
-    bodies = fitted.columns.groups["bodies"]
-    np.testing.assert_array_equal(mended[bodies], wrong[bodies])
-    errors = [root_mean_square(samples.tau - fitted.columns.predict(samples, x)) for x in (fitted.x, mended, wrong)]
+    wrong[fitted.model.groups["coulomb"]] *= 5.0
+    fixed = _with_best_drives(fitted.model, state, wrong)
+    bodies = fitted.model.groups["bodies"]
+    np.testing.assert_array_equal(fixed[bodies], wrong[bodies])
+    errors = [root_mean_square(samples.tau - fitted.model.predict(samples, x)) for x in (fitted.x, fixed, wrong)]
     assert np.all(errors[1] <= 1.05 * errors[0]) and np.all(errors[2] > 2.0 * errors[1])
 
 
@@ -214,7 +214,7 @@ def test_a_joints_zero_is_found_by_gauss_newton() -> None:
     shoulder = CAD.joint_names[1]
     fit = weighted_fit(CAD, samples[::5], terms=Terms(zero=(shoulder,)))
     assert value(fit, f"{shoulder}.zero") == pytest.approx(0.03, abs=1e-4)
-    assert np.abs(fit.columns.predict(samples, fit.x) - tau).max() < 1e-3
+    assert np.abs(fit.model.predict(samples, fit.x) - tau).max() < 1e-3
 
 
 def test_a_leaning_base_is_found_by_gauss_newton() -> None:
@@ -223,7 +223,7 @@ def test_a_leaning_base_is_found_by_gauss_newton() -> None:
     samples = Samples(CAD.joint_names, time, q, dq, ddq, tau, np.full(4, 0.05))
     fit = weighted_fit(CAD, samples[::5], terms=Terms(tilt=True))
     assert np.hypot(value(fit, "tilt.first"), value(fit, "tilt.second")) == pytest.approx(0.05, abs=1e-4)
-    assert np.abs(fit.columns.predict(samples, fit.x) - tau).max() < 1e-3
+    assert np.abs(fit.model.predict(samples, fit.x) - tau).max() < 1e-3
 
 
 @pytest.mark.parametrize("angle", [0.0, 0.03])
@@ -233,7 +233,7 @@ def test_a_tilt_that_shows_well_enters_the_model(angle: float) -> None:
     drives = {"coulomb": COULOMB, "viscous": VISCOUS, "rotor": ROTOR, "noise": 0.1}
     samples, other = (moving_samples(CAD, recording(stands, seed, **drives)) for seed in (2, 3))
     fit = weighted_fit(CAD, samples, search=True)
-    assert fit.columns.terms.tilt == ((-1, "tilt") in fit.posterior.shown) == (angle > 0.0)
+    assert fit.model.terms.tilt == ((-1, "tilt") in fit.posterior.shown) == (angle > 0.0)
     if angle:
         found = np.hypot(value(fit, "tilt.first"), value(fit, "tilt.second"))
         assert found == pytest.approx(angle, abs=0.1 * angle)
@@ -243,7 +243,7 @@ def test_a_tilt_that_shows_well_enters_the_model(angle: float) -> None:
 
 @pytest.mark.parametrize("bent", [False, True])
 def test_a_cable_has_harmonics_and_the_model_its_nearest_spring(bent: bool) -> None:
-    """A cable at the last joint that no sine describes is told from weight; the model explains it as well as it can."""
+    """A cable at the last joint that no sine describes is no weight; the model explains it as well as it can."""
     _, q, _, _ = motion(CAD, 2)
     angle = q[:, 3]
     torque = 3.0 * angle + (2.0 * np.cos(2.0 * angle) - 1.5 * np.sin(3.0 * angle) if bent else 0.0)
@@ -259,8 +259,7 @@ def test_a_cable_has_harmonics_and_the_model_its_nearest_spring(bent: bool) -> N
     plain = weighted_fit(CAD, moving_samples(CAD, recording(TRUE, 2, **drives)))
     weights = [
         root_mean_square(
-            (CAD.gravity_regressor(q) @ (one.columns.body_values(one.x).reshape(4, 10)[:, :4].ravel()))
-            - TRUE.gravity(q)
+            (CAD.gravity_regressor(q) @ (one.model.body_values(one.x).reshape(4, 10)[:, :4].ravel())) - TRUE.gravity(q)
         )
         for one in (fit, plain)
     ]
@@ -283,7 +282,7 @@ def test_static_poses_are_fitted_with_gravity_terms() -> None:
     other = np.random.default_rng(2).uniform(-1.5, 1.5, (30, 4))
     there = samples_of_poses(static_poses(CAD.joint_names, other, TRUE.gravity(other) + OFFSET))
     assert np.all(rms(fit, there) < 5e-3)
-    assert np.all(fit.posterior.inflation == 1.0)
+    assert np.all(fit.posterior.autocorrelation_time == 1.0)
     with pytest.raises(cp.InputError, match="nothing moves"):
         weighted_fit(CAD, samples, terms=Terms.moving())
 
@@ -317,7 +316,7 @@ def test_a_stream_gives_the_fit_of_the_whole_in_bounded_memory(log: cp.Log, monk
 def test_consistent_parameters_are_real_bodies_and_fit_nearly_as_well(samples: Samples, fitted: WeightedFit) -> None:
     """Every body's pseudo-inertia is positive, on request and only with a prior."""
     fit = weighted_fit(CAD, samples, consistent=True)
-    assert is_consistent(fit.columns.body_values(fit.x).reshape(-1, 10))
+    assert is_consistent(fit.model.body_values(fit.x).reshape(-1, 10))
     assert np.all(rms(fit, samples) < 1.3 * rms(fitted, samples) + 0.02)
     with pytest.raises(cp.InputError, match="need a prior"):
         weighted_fit(CAD, samples, prior=None, consistent=True)
@@ -369,8 +368,8 @@ def test_a_tilt_that_the_data_allow_counts_at_a_vertical_joint(tilt: float, doub
     fit = weighted_fit(described, Samples(described.joint_names, time, q, dq, ddq, tau, np.full(6, 0.02)))
     assert not fit.posterior.shown
     x = np.array(fit.x)
-    x[fit.columns.groups["offset"]] = 0.0
-    held = fit.columns.predict(at_rest(described, q[::10]), x)
+    x[fit.model.groups["offset"]] = 0.0
+    held = fit.model.predict(at_rest(described, q[::10]), x)
     missed = root_mean_square(held - stands.gravity(q[::10]))
     assert np.all(missed <= fit.posterior.error_of(q[::10], held))
     assert bool(fit.posterior.tilted[0] > 0.2) is doubted

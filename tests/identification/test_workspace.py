@@ -1,4 +1,4 @@
-"""Joint ranges and where offsets can be told from weight."""
+"""Joint ranges and where offsets can be distinguished from weight."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class BrakedArm(BareArm):
 
     def read(self) -> Sample:
         sample = super().read()
-        return replace(sample, effort=self.effort.copy()) if self.closed and self.effort is not None else sample
+        return replace(sample, tau=self.effort.copy()) if self.closed and self.effort is not None else sample
 
     def release(self) -> None:
         self.calls.append("release")

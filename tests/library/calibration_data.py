@@ -36,7 +36,7 @@ def visits(
 ) -> Log:
     """Return a recording of poses at rest, each reached by a creep from above, and from below where asked for.
 
-    Ways between them have the least jerk, with the torques that they take; where the arm creeps, an even speed and no
+    Ways between them have minimum jerk, with the torques that they take; where the arm creeps, an even speed and no
     such torques. Friction is Coulomb's and stays fully on while the arm stands.
     """
     random = np.random.default_rng(seed)

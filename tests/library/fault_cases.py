@@ -163,10 +163,8 @@ CASES = {
     "q drifts beyond its limit": case(
         GRAVITY, Fault.OUTSIDE_LIMITS, joint_limit, lambda dt: faults.drift("q", 0, 5e-3), near_limit=True
     ),
-    "effort is infinite": case(
-        GRAVITY, Fault.EFFORT_INVALID, sensor, lambda dt: faults.changed("effort", 0, lambda e: -inf)
-    ),
-    "effort marked by the plant": bridged(None, lambda dt: faults.flagged(SampleFlag.EFFORT_INVALID)),
+    "effort is infinite": case(GRAVITY, Fault.TAU_INVALID, sensor, lambda dt: faults.changed("tau", 0, lambda e: -inf)),
+    "effort marked by the plant": bridged(None, lambda dt: faults.flagged(SampleFlag.TAU_INVALID)),
     "plate saturated, needed": case(
         GRAVITY,
         Fault.WRENCH_SATURATED,
@@ -245,7 +243,7 @@ def try_fault(arm: Any, robot: cp.Robot, case: Case) -> None:
     if case.fault is Fault.NONE:
         assert report.ticks == RUN_TICKS + report.stop_ticks
         assert case.noted is None or kinds.count("recovered") >= 1
-    check_bounds(plant.sent, first.effort, safety)
+    check_bounds(plant.sent, first.tau, safety)
     check_last_torques(plant.sent, report, arm.stop, dt)
 
 

@@ -165,7 +165,7 @@ def stuck_joint(joint: int) -> Corrupt:
 
 
 def changed(name: str, joint: int, change: Callable[[float], float]) -> Corrupt:
-    """Change one entry of q, dq, effort or wrench."""
+    """Change one entry of q, dq, tau or wrench."""
 
     def corrupt(sample: Sample, since: int) -> Sample:
         values = getattr(sample, name).copy()
@@ -176,7 +176,7 @@ def changed(name: str, joint: int, change: Callable[[float], float]) -> Corrupt:
 
 
 def drift(name: str, joint: int, step: float) -> Corrupt:
-    """Let one entry of q, dq, effort or wrench drift away by ``step`` a tick."""
+    """Let one entry of q, dq, tau or wrench drift away by ``step`` a tick."""
     return lambda sample, since: changed(name, joint, lambda value: value + step * since)(sample, since)
 
 

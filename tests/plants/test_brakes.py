@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control import BrakedPlant, ControlLoop, Fault, PDGravity, careful_gains
+from counterpoise.control import BrakedPlant, ControlLoop, Fault, PDGravity, default_gains
 from counterpoise.identification import PosePlan
 from counterpoise.plants import preset
 from counterpoise.plants.config import Brake
@@ -35,7 +35,7 @@ def braked_planar(**changes: Any) -> SimulatedArm:
 
 
 def loop_of(arm: SimulatedArm, robot: cp.Robot) -> ControlLoop:
-    gains = careful_gains(robot, arm.read().q, arm.effort_limit, arm.dt)
+    gains = default_gains(robot, arm.read().q, arm.effort_limit, arm.dt)
     return ControlLoop(arm, PDGravity(robot, gains.kp, gains.kd), robot)
 
 
@@ -55,7 +55,7 @@ def test_brakes_hold_it_with_idle_drives() -> None:
             arm.write(np.zeros(arm.n))
         assert arm.held == "brakes"
         assert np.abs(arm.truth().q - start).max() < 1e-5
-        assert np.abs(arm.read().effort).max() < 0.05 * np.abs(arm.robot.gravity(start)).max()
+        assert np.abs(arm.read().tau).max() < 0.05 * np.abs(arm.robot.gravity(start)).max()
         arm.release()
         assert arm.held is None
         for _ in range(60):

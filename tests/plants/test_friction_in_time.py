@@ -49,7 +49,7 @@ def test_an_arm_in_mujoco_does_not_creep() -> None:
     law = LuGre([5.2, 4.8, 2.3, 1.1, 0.9, 1.0], stiffness=1e4, damping=50.0)
     config = ArmConfig(timing=Timing(dt=PERIOD), drive=Drive(friction=law))
     with SimulatedArm(cp.load("puma560"), config) as arm:
-        assert creep(arm, 0.6 * law.coulomb, arm.read().effort) < 1e-4
+        assert creep(arm, 0.6 * law.coulomb, arm.read().tau) < 1e-4
 
 
 @pytest.mark.parametrize("variant", VARIANTS["puma550"])

@@ -11,7 +11,7 @@ import counterpoise as cp
 from counterpoise.control import ControlLoop, Gravity
 from counterpoise.errors import InputError
 from counterpoise.plants import ideal
-from counterpoise.plants.hand import GuidingHand, loop_way
+from counterpoise.plants.hand import GuidingHand, closed_path
 from counterpoise.plants.simulated import SimulatedArm
 from counterpoise.recording import Sample
 
@@ -36,11 +36,11 @@ def test_the_tip_is_led_along_the_way() -> None:
     """A floating arm ends where the hand leads it, and the force stays below its bound."""
     arm = planar()
     robot = arm.robot
-    way = np.array([[0.0, 0.0, 0.0], [0.06, 0.0, -0.08]])
+    path = np.array([[0.0, 0.0, 0.0], [0.06, 0.0, -0.08]])
     tip = robot.forward_kinematics(np.array(POSE))[:3, 3]
     plane = np.abs(robot.jacobian(np.array(POSE))[:3]).max(axis=1) > 1e-9  # what a planar arm can reach
-    way[:, ~plane] = 0.0
-    hand = GuidingHand(arm, way, 2.0, strongest=40.0)
+    path[:, ~plane] = 0.0
+    hand = GuidingHand(arm, path, 2.0, strongest=40.0)
     places = []
 
     def until(sample: Sample) -> bool:
@@ -50,22 +50,22 @@ def test_the_tip_is_led_along_the_way() -> None:
 
     with arm:
         ControlLoop(arm, DampedGravity(robot), robot).run(2.0, until=until)
-    assert places[-1] == pytest.approx(tip + way[-1], abs=0.02)
-    assert np.linalg.norm(way[-1]) > 0.05
+    assert places[-1] == pytest.approx(tip + path[-1], abs=0.02)
+    assert np.linalg.norm(path[-1]) > 0.05
     assert 0.0 < hand.peak_force <= 40.0
 
 
 def test_a_loop_comes_back() -> None:
     """Closed, and as high as twice its size."""
-    way = loop_way(0.1)
-    assert way[0] == pytest.approx(way[-1])
-    assert np.ptp(way[:, 2]) == pytest.approx(0.2, rel=0.01)
+    path = closed_path(0.1)
+    assert path[0] == pytest.approx(path[-1])
+    assert np.ptp(path[:, 2]) == pytest.approx(0.2, rel=0.01)
 
 
 def test_what_cannot_be_led_is_refused() -> None:
     """One point, a time of zero, an arm with several tips."""
     arm = planar()
-    with pytest.raises(InputError, match="way"):
+    with pytest.raises(InputError, match="path"):
         GuidingHand(arm, np.zeros((1, 3)), 1.0)
     with pytest.raises(InputError, match="seconds"):
         GuidingHand(arm, np.zeros((2, 3)), 0.0)

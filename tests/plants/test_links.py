@@ -51,7 +51,7 @@ def test_readings_while_moving_are_newton_eulers() -> None:
     arm = SimulatedArm(robot, ideal().replaced(plate=Plate(T_base_sensor=T_base_sensor, reads="on_sensor")))
     rotation, origin = T_base_sensor[:3, :3], T_base_sensor[:3, 3]
     with arm:
-        hold = arm.read().effort
+        hold = arm.read().tau
         for tick in range(500):
             arm.write(hold + np.array([3.0, 5.0, -2.0, 0.3, 0.2, 0.1]) * np.sin(0.02 * tick))
             if tick % 25:
@@ -107,7 +107,7 @@ def test_compliant_plate_at_rest_reads_the_weight() -> None:
     robot = cp.load("puma560").mounted(rpy=(0.3, 0.0, 0.0))
     config = ArmConfig(timing=Timing(dt=1e-2), encoder=Encoder(velocity="exact"), plate=compliant())
     with SimulatedArm(robot, config) as arm:
-        hold = arm.read().effort
+        hold = arm.read().tau
         for _ in range(5):
             arm.write(hold)
         truth = arm.truth()
@@ -124,7 +124,7 @@ def test_compliant_plate_follows_a_slow_motion() -> None:
         plate = compliant(stiffness=np.array([3e7, 3e7, 2e8, 1e7, 1e7, 3e6]) / softer, damping=(200.0,) * 6)
         config = ArmConfig(timing=Timing(dt=1e-3), encoder=Encoder(velocity="exact"), plate=plate)
         with SimulatedArm(robot, config) as arm:
-            hold, worst = arm.read().effort, 0.0
+            hold, worst = arm.read().tau, 0.0
             for tick in range(500):
                 arm.write(hold + np.array([2.0, 0.0, 0.0, 0.0, 0.0, 0.0]) * (1.0 - np.cos(0.0126 * tick)))
                 truth = arm.truth()

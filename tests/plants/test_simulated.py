@@ -85,7 +85,7 @@ def test_samples_are_read_only() -> None:
         for _ in range(3):
             arm.write(np.zeros(1))
             sample = arm.read()
-            assert not any(array.flags.writeable for array in (sample.q, sample.dq, sample.effort))
+            assert not any(array.flags.writeable for array in (sample.q, sample.dq, sample.tau))
             assert sample.wrench is not None
             assert not sample.wrench.flags.writeable
 
@@ -95,7 +95,7 @@ def test_commands_arrive_after_the_delay(delay: int) -> None:
     """A step of torque moves the arm from the tick on that its delay says; until then the holding torque acts."""
     timing = Timing(dt=1e-3, delay=delay, physics_step=1e-4)
     with pendulum(timing=timing) as arm:
-        start, hold = arm.read().q.copy(), arm.read().effort
+        start, hold = arm.read().q.copy(), arm.read().tau
         moved = []
         for _ in range(delay + 1):
             arm.write(hold + 1.0)
@@ -111,7 +111,7 @@ def test_what_was_sent_is_returned() -> None:
         assert sent.tolist() == [1.5]
         asked[0] = -99.0
         assert sent.tolist() == [1.5]
-        assert arm.read().effort == pytest.approx([1.5])
+        assert arm.read().tau == pytest.approx([1.5])
         assert arm.write([-0.25]).tolist() == [-0.25]
         for bad in ([np.nan], [np.inf], [1.0, 2.0], ["a"], [[1.0]]):
             with pytest.raises(cp.InputError, match="tau"):
@@ -122,7 +122,7 @@ def test_holding_torque_at_the_start_holds() -> None:
     """From "held" the arm stands still under the effort it reports, gears wound up and plate pressed down."""
     arm = preset("puma550", "20Hz").arm()
     with arm:
-        hold = arm.read().effort
+        hold = arm.read().tau
         before = arm.truth()
         for _ in range(30):
             arm.write(arm.robot.gravity(before.q))
@@ -135,7 +135,7 @@ def test_holding_torque_at_the_start_holds() -> None:
 def test_slack_start_falls() -> None:
     """From "slack" nothing holds the arm, and its first effort is 0."""
     with pendulum(start="slack") as arm:
-        assert arm.read().effort.tolist() == [0.0]
+        assert arm.read().tau.tolist() == [0.0]
         for _ in range(50):
             arm.write(np.zeros(1))
         assert abs(arm.truth().dq[0]) > 0.1 or abs(arm.robot.gravity(arm.truth().q)[0]) < 1e-9
@@ -157,7 +157,7 @@ def test_emergency_stop_cuts_the_torque() -> None:
     """After it writes are not sent, return zeros, and the arm falls; entered again it holds."""
     robot = cp.load("puma560")
     with SimulatedArm(robot, ideal()) as arm:
-        hold = arm.read().effort
+        hold = arm.read().tau
         arm.emergency_stop()
         arm.emergency_stop()
         for _ in range(100):
@@ -327,7 +327,7 @@ def test_encoder_side() -> None:
         config = ArmConfig(drive=Drive(gear=Gear(stiffness=stiffness)), encoder=Encoder(side=side))  # type: ignore[arg-type]
         with SimulatedArm(robot, config.replaced(position=(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))) as arm:
             readings[side] = arm.read().q
-            hold = arm.read().effort
+            hold = arm.read().tau
     assert readings["motor"] - readings["link"] == pytest.approx(hold / stiffness)
 
 
@@ -338,7 +338,7 @@ def test_flow_valve_arm_holds_when_shut_and_moves_when_opened() -> None:
     config = ArmConfig(drive=Drive(actuator=valve), timing=Timing(dt=2e-3, physics_step=1e-4))
     with SimulatedArm(robot, config.replaced(position=(0.0, 0.5, -1.0, 0.0, 0.0, 0.0))) as arm:
         start = arm.truth().q
-        assert arm.read().effort == pytest.approx(robot.gravity(start), abs=1e-6)
+        assert arm.read().tau == pytest.approx(robot.gravity(start), abs=1e-6)
         for _ in range(100):
             arm.write(np.zeros(6))
         assert np.abs(arm.truth().q - start).max() < 1e-6
@@ -362,12 +362,12 @@ def test_a_divergence_is_an_error_and_not_a_number() -> None:
 def recording(arm: SimulatedArm, ticks: int = 40) -> bytes:
     parts = []
     with arm:
-        hold = arm.read().effort.copy()
+        hold = arm.read().tau.copy()
         for tick in range(ticks):
             arm.write(hold * (1.0 + 0.02 * np.sin(0.3 * tick)))
             sample = arm.read()
             wrench = b"" if sample.wrench is None else sample.wrench.tobytes()
-            parts += [sample.q.tobytes(), sample.dq.tobytes(), sample.effort.tobytes(), wrench]
+            parts += [sample.q.tobytes(), sample.dq.tobytes(), sample.tau.tobytes(), wrench]
     return b"".join(parts)
 
 
@@ -389,14 +389,14 @@ def test_looking_at_the_truth_changes_nothing() -> None:
     plain = recording(made.arm(), 20)
     arm, parts = made.arm(), []
     with arm:
-        hold = arm.read().effort.copy()
+        hold = arm.read().tau.copy()
         for tick in range(20):
             arm.truth()
             arm.write(hold * (1.0 + 0.02 * np.sin(0.3 * tick)))
             arm.modes()
             sample = arm.read()
             assert sample.wrench is not None
-            parts += [part.tobytes() for part in (sample.q, sample.dq, sample.effort, sample.wrench)]
+            parts += [part.tobytes() for part in (sample.q, sample.dq, sample.tau, sample.wrench)]
     assert b"".join(parts) == plain
 
 
@@ -417,7 +417,7 @@ def test_noise_is_only_where_it_was_asked_for() -> None:
         efforts = []
         for _ in range(50):
             arm.write(hold)
-            efforts.append(arm.read().effort[0])
+            efforts.append(arm.read().tau[0])
         assert arm.read().q == pytest.approx(arm.truth().q, abs=0.0)
         assert np.std(efforts) == pytest.approx(0.1, rel=0.4)
 

@@ -118,7 +118,7 @@ def test_same_seed_same_bytes() -> None:
                 plant.write([8.0 * math.sin(0.05 * tick)])
                 sample = plant.read()
                 assert sample.wrench is not None
-                parts += [sample.q.tobytes(), sample.dq.tobytes(), sample.effort.tobytes(), sample.wrench.tobytes()]
+                parts += [sample.q.tobytes(), sample.dq.tobytes(), sample.tau.tobytes(), sample.wrench.tobytes()]
         return b"".join(parts)
 
     made = preset("puma550", "stiff")

@@ -102,7 +102,7 @@ def test_a_name_twice_is_refused_with_the_list(tmp_path: Path) -> None:
 
 
 def test_numbers_without_names_are_refused(tmp_path: Path) -> None:
-    """Three numbers for two names cannot be told apart."""
+    """Three numbers for two names cannot be distinguished."""
     path = write_bag(tmp_path / "bag", "db3", [sent(0, ["a", "b"], [1, 2, 3])])
     with pytest.raises(DataFileError, match="2 joint names but 3 numbers of position"):
         open_bag(path)

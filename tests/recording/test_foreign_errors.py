@@ -214,7 +214,7 @@ class Endless(IdealArm):
         sample = super().read()
         if self.ticks < 20:
             return sample
-        return Sample(10**400, sample.q, sample.dq, sample.effort, sample.wrench, sample.flags)
+        return Sample(10**400, sample.q, sample.dq, sample.tau, sample.wrench, sample.flags)
 
 
 def test_a_clock_without_end_stops_the_arm() -> None:

@@ -118,7 +118,7 @@ def test_files_that_are_joined_row_by_row_lose_the_same_rows(tmp_path: Path) -> 
     efforts[200] = ",".join(["1e99"] * 7)
     other = write(tmp_path / "tau.csv", efforts, NAMES[15:])
     mapping = {"time": {"rate": 100.0}}
-    with pytest.raises(DataFileError, match=r"tau.csv:102: column .* no number.*lines 102, 202"):
+    with pytest.raises(DataFileError, match=r"tau.csv:102: column .* not a number.*lines 102, 202"):
         cp.read_log([positions, other], WAM, mapping)
     log = cp.read_log([positions, other], WAM, mapping, recover=True)
     kept = [index for index in range(len(rows)) if index not in (100, 200)]

@@ -58,7 +58,7 @@ def test_log_of_samples_gives_them_back() -> None:
     for index in (0, 1, 2047, 2048, 2999, -1):
         one, other = given[index], log.sample(index)
         assert (one.time, one.flags) == (other.time, other.flags)
-        for name in ("q", "dq", "effort", "wrench"):
+        for name in ("q", "dq", "tau", "wrench"):
             assert np.array_equal(getattr(one, name), getattr(other, name))
     assert log.sent is None
     assert log.declared.effort_kind == "current"

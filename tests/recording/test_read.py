@@ -155,7 +155,7 @@ def test_flags_for_what_is_missing(tmp_path: Path) -> None:
     fields[2][1 + 2 * SCARA.n] = "inf"
     path.write_text("\n".join([lines[0], *(",".join(row) for row in fields)]))
     flags = read_log(path, SCARA).flags
-    assert flags.tolist() == [SampleFlag.Q_INVALID, SampleFlag.DQ_INVALID, SampleFlag.EFFORT_INVALID, 0, 0]
+    assert flags.tolist() == [SampleFlag.Q_INVALID, SampleFlag.DQ_INVALID, SampleFlag.TAU_INVALID, 0, 0]
     cut = tmp_path / "cut.csv"
     cut.write_text("\n".join(",".join(line.split(",")[:-1]) for line in (lines[0], lines[5])))
     log = read_log(cut, SCARA)
@@ -163,7 +163,7 @@ def test_flags_for_what_is_missing(tmp_path: Path) -> None:
     assert np.isnan(log.tau[:, -1]).all()
     assert not log.flags.any()
     positions = write(tmp_path / "p.csv", np.ones((3, SCARA.n)), *(f"q_{name}" for name in NAMES))
-    assert (read_log(positions, SCARA).flags == SampleFlag.EFFORT_INVALID).all()
+    assert (read_log(positions, SCARA).flags == SampleFlag.TAU_INVALID).all()
 
 
 def test_held_joints(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_several_files_on_time(tmp_path: Path) -> None:
     assert np.array_equal(log.time, fast)
     inside = fast <= slow[-1]
     assert log.tau[inside, 0] == pytest.approx(fast[inside])
-    assert (log.flags[~inside] == SampleFlag.EFFORT_INVALID).all()
+    assert (log.flags[~inside] == SampleFlag.TAU_INVALID).all()
     assert log.wrench is not None
     assert log.wrench[1:-1, 1] == pytest.approx(-1e3 * np.cos(fast)[1:-1], abs=1e-2)
     assert log.wrench[1:-1, 5] == pytest.approx(np.cos(fast)[1:-1], abs=1e-5)

@@ -58,7 +58,7 @@ def test_verdict_is_on_top_and_sections_follow(found):
     titles = [section.title for section in page.sections]
     assert titles == [
         *("Why", "Joint by joint", "Torque at the joints", "The same without gravity", "Plate against model"),
-        *("What this cannot tell", "About"),
+        *("What this cannot determine", "About"),
     ]
     (table,) = parts(page_of(found), "Why", PageTable)
     assert sorted(row[1:] for row in table.rows) == sorted((CHECKS[c.name], c.sentence) for c in judged(found).checks)
@@ -86,7 +86,7 @@ def test_table_says_no_information_instead_of_numbers(found):
     (table,) = parts(page_of(found), "Joint by joint", PageTable)
     for row, joint in zip(table.rows, found.joints, strict=True):
         assert (row[1] == "no information") != joint.informative
-    silent = [paragraph.text for paragraph in parts(page_of(found), "What this cannot tell", Paragraph)]
+    silent = [paragraph.text for paragraph in parts(page_of(found), "What this cannot determine", Paragraph)]
     assert any(text.startswith("joint6: ") for text in silent)
 
 

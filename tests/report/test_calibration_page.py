@@ -68,16 +68,16 @@ def test_what_it_is_good_for_is_told_whatever_the_verdict(static: Fit) -> None:
 
 
 def test_the_promise_of_every_joint_is_on_the_page(static: Fit) -> None:
-    """Error, share of gravity, what is tolerated, and the range; none where the recording is not sound."""
+    """Error, share of gravity, what is tolerated, and the range; none where the recording is not valid."""
     page = calibration_page(static)
-    (section,) = (section for section in page.sections if section.title == "How far to believe it")
+    (section,) = (section for section in page.sections if section.title == "How reliable it is")
     table = next(part for part in section.parts if isinstance(part, PageTable))
     assert [row[0] for row in table.rows] == list(static.robot.joint_names)
     row = dict(zip(table.columns, table.rows[0], strict=True))
     assert row["of gravity"].endswith("%")
     assert row["calibrated range"].endswith("rad")
     unsound = replace(static, errors=replace(static.errors, gravity=np.full(3, np.nan)))
-    (section,) = (each for each in calibration_page(unsound).sections if each.title == "How far to believe it")
+    (section,) = (each for each in calibration_page(unsound).sections if each.title == "How reliable it is")
     assert not [part for part in section.parts if isinstance(part, PageTable)]
 
 
@@ -93,7 +93,7 @@ def test_everything_asked_for_is_on_the_page(moving: Fit) -> None:
     page = calibration_page(moving)
     titles = [section.title for section in page.sections]
     assert titles == [
-        *("Why", "How far to believe it", "Worth knowing", "Before and after", "Measured against predicted"),
+        *("Why", "How reliable it is", "Worth knowing", "Before and after", "Measured against predicted"),
         *("Error against joint position", "What was found", "What is not known", "Friction", "Where the arm was"),
         "About",
     ]

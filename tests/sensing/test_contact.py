@@ -65,7 +65,7 @@ def test_bad_samples_are_bridged() -> None:
         observer.update(q, still, WAM.gravity(q) + 1.0)
     before = observer.external.value
     np.testing.assert_allclose(before, -1.0, atol=0.05)
-    for bad, flags in ((np.full(7, np.nan), 0), (np.full(7, 1e300), 0), (np.full(7, 50.0), SampleFlag.EFFORT_INVALID)):
+    for bad, flags in ((np.full(7, np.nan), 0), (np.full(7, 1e300), 0), (np.full(7, 50.0), SampleFlag.TAU_INVALID)):
         found = observer.update(q, still, bad, SampleFlag(flags))
         assert not found.valid
         np.testing.assert_array_equal(found.value, before)
@@ -122,7 +122,7 @@ def test_tip_wrench_lies_within_its_error_bars() -> None:
         force = 20.0 * random.normal(size=3)
         found = tip_wrench(WAM, q, external(q, "toolplate", force, random), at="toolplate")
         error = found.wrench - np.concatenate([force, np.zeros(3)])
-        z.append((error / found.std)[found.told])
+        z.append((error / found.std)[found.identifiable])
     z = np.concatenate(z)
     assert 0.75 < np.sqrt(np.mean(z**2)) < 1.25
 
@@ -137,7 +137,7 @@ def test_a_direction_that_is_not_felt_has_the_priors_deviation() -> None:
     prior = np.array([FORCE_PRIOR] * 3 + [MOMENT_PRIOR] * 3)
     np.testing.assert_allclose(found.std[unfelt], prior[unfelt])
     np.testing.assert_allclose(found.wrench[unfelt], 0.0, atol=1e-12)
-    assert not found.told[unfelt].any() and found.told[~unfelt].all()
+    assert not found.identifiable[unfelt].any() and found.identifiable[~unfelt].all()
 
 
 def test_touched_link_is_among_the_set_with_its_probability() -> None:

@@ -41,7 +41,7 @@ def hold(robot: cp.Robot, method: str, pose: Array, *, q_gain: float = 2.0, seco
     with arm:
         for _ in range(round(seconds / arm.dt)):
             sample = arm.read()
-            est.update(sample.q, sample.dq, sample.effort, pose)
+            est.update(sample.q, sample.dq, sample.tau, pose)
             arm.write(kp * (pose - sample.q) - kd * sample.dq + est.gravity(sample.q))
     return est
 

@@ -23,7 +23,7 @@ def test_longer_at_one_pose_does_not_help_elsewhere() -> None:
     with IdealArm(robot, q=POSE - robot.gravity(POSE) / kp) as arm:
         for tick in range(10_000):
             sample = arm.read()
-            est.update(sample.q, sample.dq, sample.effort, POSE)
+            est.update(sample.q, sample.dq, sample.tau, POSE)
             arm.write(kp * (POSE - sample.q) - kd * sample.dq + est.gravity(sample.q))
             if tick in (2500, 9999):
                 here.append(np.linalg.norm(est.gravity(POSE) - robot.gravity(POSE)))

@@ -349,22 +349,22 @@ def test_flagged_samples_are_never_learnt_from() -> None:
     estimator = PayloadEstimator(WAM, DT, friction_band=FRICTION)
     robots = [WAM] * 8 + [loaded] * 12
     for index, sample in enumerate(data.stream(robots, poses, FRICTION, DT, random)):
-        flags = SampleFlag.EFFORT_INVALID if index >= 1600 else SampleFlag.NONE
+        flags = SampleFlag.TAU_INVALID if index >= 1600 else SampleFlag.NONE
         estimator.update(*sample, flags=flags)
     assert not estimator.estimate.detected and estimator.events == []
 
 
-def test_looking_from_elsewhere_gives_the_same() -> None:
-    """With look_in_tick=False, update never weighs hypotheses; look() does, with the same result."""
+def test_an_estimate_from_elsewhere_gives_the_same() -> None:
+    """With estimate_in_tick=False, update never weighs hypotheses; update_estimate() does, with the same result."""
     random = np.random.default_rng(1)
     poses = data.random_poses(WAM, 16, random)
     loaded = WAM.with_payload(2.0, com=(0.0, 0.0, 0.1), link="toolplate")
-    one, other = (PayloadEstimator(WAM, DT, friction_band=FRICTION, look_in_tick=way) for way in (True, False))
+    one, other = (PayloadEstimator(WAM, DT, friction_band=FRICTION, estimate_in_tick=way) for way in (True, False))
     for sample in data.stream([WAM] * 8 + [loaded] * 8, poses, FRICTION, DT, random):
         one.update(*sample)
         other.update(*sample)
     assert not other.estimate.detected
-    assert other.look().mass == pytest.approx(one.estimate.mass, rel=0.05)
+    assert other.update_estimate().mass == pytest.approx(one.estimate.mass, rel=0.05)
 
 
 def test_refused_settings() -> None:

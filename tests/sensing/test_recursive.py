@@ -119,7 +119,7 @@ def test_one_pose_repeated_teaches_nothing_more() -> None:
 
 
 @pytest.mark.parametrize(
-    "flag", [SampleFlag.Q_INVALID, SampleFlag.DQ_INVALID, SampleFlag.EFFORT_INVALID, SampleFlag.STALE]
+    "flag", [SampleFlag.Q_INVALID, SampleFlag.DQ_INVALID, SampleFlag.TAU_INVALID, SampleFlag.STALE]
 )
 def test_never_learns_from_flagged_samples(flag: SampleFlag) -> None:
     """Flagged samples change nothing and are counted; a flag of the plate alone is no reason to refuse."""
@@ -142,7 +142,7 @@ def test_a_sample_with_its_flags() -> None:
     for tick in range(100):
         sample = (tick * DT, q, zero, robot.gravity(q), None)
         good.update(cp.Sample(*sample))
-        bad.update(cp.Sample(*sample, SampleFlag.EFFORT_INVALID))
+        bad.update(cp.Sample(*sample, SampleFlag.TAU_INVALID))
     assert inner(good).standing
     assert not inner(bad).standing
     assert good.gravity(q)[0] != 0.0

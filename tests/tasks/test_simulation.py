@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control import Eased, PDGravity, Sine, careful_gains
+from counterpoise.control import Eased, PDGravity, Sine, default_gains
 from counterpoise.errors import InputError
 from counterpoise.identification import PosePlan
 from counterpoise.tasks import LinkPush, PushScript, Simulation, SimulationSettings
@@ -37,7 +37,7 @@ def test_it_is_a_loop_with_a_law_and_a_reference() -> None:
     result = Simulation(cp.Rig(planar(), PLANAR), settings).run(lambda *done: told.append(done), watch_friction=True)
     arm = planar()
     with arm:
-        gains = careful_gains(PLANAR, arm.read().q, arm.effort_limit, arm.dt)
+        gains = default_gains(PLANAR, arm.read().q, arm.effort_limit, arm.dt)
         reference = Eased(Sine([0.0, 0.1, 0.0], 2.0), 1.0)
         law = PDGravity(PLANAR, gains.kp, gains.kd, reference, reach=gains.reach)
         by_hand = cp.ControlLoop(arm, law, PLANAR).run(1.5, log=True).log

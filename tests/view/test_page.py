@@ -95,7 +95,7 @@ def shown() -> Iterator[Shown]:
 def test_the_page_opens_and_asks_nobody_else(shown: Shown) -> None:
     """It shows the arm, its joints and switches, and all requests go to its own address."""
     text = text_of(shown.driver)
-    for word in ("wam7 (plate)", "joint7", "Gravity compensation", "Friction share", "Hang it on", "from outside"):
+    for word in ("wam7 (plate)", "joint7", "Gravity compensation", "Friction fraction", "Hang it on", "from outside"):
         assert word in text
     assert hosts_asked(shown.driver) == {shown.page.url.removeprefix("http://")}
 

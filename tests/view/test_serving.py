@@ -121,7 +121,7 @@ def test_an_open_address_is_warned_about() -> None:
         (["view", "nothing"], "nothing", 1),
         (["view", "wam7", "--mount-rpy", "0", "0", "1"], "presets stand upright", 2),
         (["view", "planar3", "--replay", "none.npz"], "cannot be read", 1),
-        (["view", "planar3", "--share", "1.5"], "--share", 2),
+        (["view", "planar3", "--friction-fraction", "1.5"], "--friction-fraction", 2),
         (["view", "planar3", *(["--calibration", "x"] * 3)], "once or twice", 2),
     ],
 )

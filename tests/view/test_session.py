@@ -183,7 +183,7 @@ def test_stopping_ends_in_the_declared_safe_state() -> None:
         (lambda s: s.grab("me", "link7", (0, 0)), "three finite"),
         (lambda s: s.hang("link7", -1.0), "mass"),
         (lambda s: s.hang("nose", 1.0), "no link"),
-        (lambda s: s.set_share(1.2), "0 to 0.9"),
+        (lambda s: s.set_friction_fraction(1.2), "0 to 0.9"),
     ],
 )
 def test_nonsense_is_refused_where_it_is_said(call: object, words: str) -> None:

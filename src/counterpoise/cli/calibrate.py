@@ -44,7 +44,7 @@ Examples:
   counterpoise calibrate arm.urdf monday.npz --also tuesday.npz --own-offsets
   counterpoise calibrate arm.urdf today.npz --start-from last-year.calibration.json
   counterpoise calibrate arm.urdf poses.csv --use rows          a table of poses and torques, one a row
-  counterpoise calibrate arm.urdf run.npz --method iterative    the WAM document's way
+  counterpoise calibrate arm.urdf run.npz --method iterative    the method of the WAM document
   counterpoise calibrate arm.urdf run.csv --use moving --add tilt --add spring:elbow
   counterpoise calibrate arm.urdf empty.csv --loaded with_2kg.csv --load 2.0 --load-com 0 0 0.05
 """ + exit_codes(
@@ -126,14 +126,14 @@ def _list_terms(context: click.Context, option: click.Parameter, asked: bool) ->
     metavar="FILE.json",
     help="An earlier calibration of this arm, or of one of its type, that counts as far as LOG agrees with it.",
 )
-@click.option("--loaded", metavar="LOG", help="The same motion with a weighed load: tells gains from masses.")
+@click.option("--loaded", metavar="LOG", help="The same motion with a weighed load: distinguishes gains from masses.")
 @click.option("--load", "load_mass", type=click.FloatRange(min=0.0, min_open=True), help="Mass of that load [kg].")
 @click.option(
     "--load-com", nargs=3, type=float, metavar="X Y Z", help="Its centre of mass in the link's frame [m], as measured."
 )
 @click.option("--load-link", metavar="NAME", help="Link that carries it; the tip unless the arm is branched.")
 @click.option(
-    "--gains-out", "gains_path", metavar="FILE.toml", help="Write a mapping with the gains that the load tells."
+    "--gains-out", "gains_path", metavar="FILE.toml", help="Write a mapping with the gains that the load determines."
 )
 @click.option(
     "--stiffness",
@@ -298,7 +298,14 @@ def _document(fit: Fit, written: str | None, page_path: str | None) -> dict[str,
 def _gains(gains: LoadGains) -> list[dict[str, Any]]:
     """Return efforts per torque as plain values."""
     return [
-        {"joint": name, "gain": gain, "std": std, "com_shift": shift, "unit": unit, "told": name not in gains.untold}
+        {
+            "joint": name,
+            "gain": gain,
+            "std": std,
+            "com_shift": shift,
+            "unit": unit,
+            "identifiable": name not in gains.unidentified,
+        }
         for name, gain, std, shift, unit in zip(
             gains.joint_names,
             gains.gain.tolist(),

@@ -1,4 +1,4 @@
-"""``counterpoise doctor``: what is wrong with a recording, in order of consequence, and the mapping that mends it."""
+"""``counterpoise doctor``: what is wrong with a recording, in order of consequence, and the mapping that fixes it."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ Examples:
   counterpoise doctor run.mcap --robot wam7 --page run.html
   counterpoise doctor position.csv velocity.csv effort.csv --robot arm.urdf      files that belong together
   counterpoise doctor run.csv --robot arm.urdf --show-mapping    how the columns are read, and why
-  counterpoise doctor run.csv --robot arm.urdf --fix mended.toml
-  counterpoise doctor run.csv --robot arm.urdf --mapping mended.toml             does it help?
+  counterpoise doctor run.csv --robot arm.urdf --fix fixed.toml
+  counterpoise doctor run.csv --robot arm.urdf --mapping fixed.toml              does it help?
   counterpoise doctor cut-off.bag --robot arm.urdf --recover
   counterpoise doctor run.npz                                    without a model: channels and time only
   counterpoise doctor --self                                     is this installation whole?
@@ -46,7 +46,7 @@ Examples:
     "no finding is worse than what limits a fit; --self: nothing is broken",
     not_trusted="a fit would be wrong, or a compensation would push the wrong way; --self: something is broken",
 )
-STYLE = {"danger": "bold red", "spoils": "red", "limits": "yellow", "note": "dim"}
+STYLE = {"danger": "bold red", "invalidates": "red", "limits": "yellow", "note": "dim"}
 
 
 @click.command(epilog=EXAMPLES)
@@ -59,7 +59,7 @@ STYLE = {"danger": "bold red", "spoils": "red", "limits": "yellow", "note": "dim
     "--fix",
     "fix_path",
     metavar="FILE.toml",
-    help="Write the whole mapping, with the changes that mend what a mapping can.",
+    help="Write the whole mapping, with the changes that fix what a mapping can.",
 )
 @page_option
 @json_option
@@ -123,7 +123,7 @@ def doctor(
         _print(name, robot, diagnosis)
         if fix_path is not None:
             note(
-                f"mapping written to {fix_path}{'' if diagnosis.fix else ' as it was read: no change of it mends this'}"
+                f"mapping written to {fix_path}{'' if diagnosis.fix else ' as it was read: no change of it fixes this'}"
             )
         note_written("page", page_path)
     if _invalidates(diagnosis):
@@ -247,5 +247,5 @@ def _small_print(finding: Finding) -> list[str]:
     if option := _mount_option(finding):
         lines.append(f"use it at once: {option} (a turn about the vertical does not show), or the mapping of --fix")
     if finding.alternatives:
-        lines.append(f"these data cannot tell it from: {', '.join(finding.alternatives)}")
+        lines.append(f"these data cannot distinguish it from: {', '.join(finding.alternatives)}")
     return lines

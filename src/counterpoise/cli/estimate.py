@@ -72,7 +72,7 @@ def _row(joint: JointSummary) -> tuple[str, ...]:
     name = f"{printable(joint.name)} [{joint.unit}]"
     share = f"{joint.valid:.0%}"
     if not joint.informative:
-        return (name, "silent", number(joint.band), "–", "–", share, number(joint.effort), "–")
+        return (name, "no information", number(joint.band), "–", "–", share, number(joint.effort), "–")
     moving = number(joint.dynamic) if joint.dynamic_informative else "in its band"
     bands = (number(joint.band), number(joint.dynamic_band))
     compared = (number(joint.effort), number(joint.effort_difference))
@@ -110,7 +110,7 @@ def print_friction(robot: Robot, friction: PlateFriction) -> None:
 def _friction_row(joint: JointFriction, unit: str) -> tuple[str, ...]:
     name = f"{printable(joint.name)} [{unit}]"
     if not joint.determined:
-        return (name, "silent", *["–"] * 8)
+        return (name, "no information", *["–"] * 8)
     gain = (f"{joint.gain:.3f}", f"{joint.gain_std:.3f}") if joint.gain_determined else ("1?", "–")
     load = "–" if math.isnan(joint.load) else f"{joint.load:.1%}"
     values = (
@@ -275,7 +275,8 @@ def estimate(
 
     LOG is a recording with joint positions and the plate's reading: a CSV, NPZ, Parquet, ROS bag or MCAP file; several
     are merged on time. The result is the torque that each joint exerts on its link, free of friction and rotor inertia,
-    with and without gravity, with a band of one standard deviation. Joints that the plate tells nothing of are named.
+    with and without gravity, with a band of one standard deviation. Joints on which the plate has no information are
+    named.
 
     The plate is taken as the recording declares it. If it disagrees with the model, that is said; --calibrate-sensor
     then finds how it is mounted.

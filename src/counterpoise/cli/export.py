@@ -137,7 +137,7 @@ def _about(robot: Robot, calibration: str | None, fit: Fit | None) -> list[str]:
 
 def _fitted_beside(fit: Fit, *, at_rest: bool = False) -> list[str]:
     """Return what a calibration found beside masses, in words; or only what of it an arm at rest feels."""
-    beside = [term for term in fit.columns.terms.chosen if term.name != "bodies" and not term.scales_efforts]
+    beside = [term for term in fit.model.terms.chosen if term.name != "bodies" and not term.scales_efforts]
     resting = [term.label for term in beside if term.acts_at_rest]
     return list(dict.fromkeys(resting if at_rest else [*resting, *(term.label for term in beside)]))
 

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  counterpoise float wam7 --share 0.7                       a simulated arm, pushed once so that something is seen
-  counterpoise float wam7 --share 0.5 --push toolplate,0,0,4,0.5 --push toolplate,0,3,0,0.5
-  counterpoise float wam7 --share 0.7 --model-error -3      refused: the model is 3 % too light
+  counterpoise float wam7 --friction-fraction 0.7                     a simulated arm, pushed once to show something
+  counterpoise float wam7 --friction-fraction 0.5 --push toolplate,0,0,4,0.5 --push toolplate,0,3,0,0.5
+  counterpoise float wam7 --friction-fraction 0.7 --model-error -3    refused: the model is 3 % too light
   counterpoise float puma550 --lock joint4 --lock joint5 --lock joint6 --hold
-  counterpoise float mydriver --robot arm.urdf --calibration arm.calibration.json --share 0.5 --yes    a real arm
-  counterpoise float wam7 --share 0.7 --json | jq .check.joints
+  counterpoise float mydriver --robot arm.urdf --calibration arm.json --friction-fraction 0.5 --yes    a real arm
+  counterpoise float wam7 --friction-fraction 0.7 --json | jq .check.joints
 """ + exit_codes(
     "it floated, and ended as asked",
     "a limit too near; a fault that stopped the arm; Ctrl-C before the end of --duration",
@@ -83,7 +83,7 @@ def float_(
     PLANT is a simulated arm (see counterpoise simulate) or a plant that an installed package registers. First the arm
     is held, and every joint that is to float creeps from both sides by 0.03 rad (1 cm), or by 0.1 rad (3 cm) where that
     is not enough to make it slide: what holding takes is compared with the model. Where they differ by more than the
-    friction that is left can hold, the arm is not let go, and the joint is named. There is no way around this check.
+    friction that is left can hold, the arm is not let go, and the joint is named. This check cannot be skipped.
 
     Then it floats: in front of the joint limits there are cushions, an arm that is too fast is stopped, and one that
     drifts is held. Everything goes through the safety filter, and ends in the safe stop.
@@ -99,7 +99,7 @@ def float_(
     if not driven.simulated and not yes:
         raise click.UsageError(
             "this would move a real arm by 0.03 rad (1 cm) at every joint, or by 0.1 rad (3 cm) at one that does not "
-            "creep, and then let it go: clear its way, keep the emergency stop in reach, then add --yes"
+            "creep, and then let it go: clear its path, keep the emergency stop in reach, then add --yes"
         )
     script = None
     if driven.simulated:
@@ -202,7 +202,7 @@ def _print_hidden(check: CheckResult, joint_names: tuple[str, ...]) -> None:
             printable(load.link), mass, printable(load.joint), fixed(load.pull, 2), fixed(load.left, 2), load.unit
         )
     screen.print(rows)
-    screen.print("The watch looked for these loads after a shorter way than for others.")
+    screen.print("The watch looked for these loads after a shorter distance than for others.")
     if (better := check.better_pose()) is not None:
         moved = [
             f"{printable(name)} {there:.2f}"

@@ -61,7 +61,7 @@ def floating_options(friction_fraction: float) -> Decorator:
     def added(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def gathered(
-            share: float,
+            friction_fraction: float,
             damping: float | None,
             locked: tuple[str, ...],
             hold_when_released: bool,
@@ -72,17 +72,21 @@ def floating_options(friction_fraction: float) -> Decorator:
             from ..tasks import FloatSettings
 
             settings = FloatSettings(
-                friction_fraction=share, damping=damping, locked=locked, hold_when_released=hold_when_released, by=by
+                friction_fraction=friction_fraction,
+                damping=damping,
+                locked=locked,
+                hold_when_released=hold_when_released,
+                by=by,
             )
             return command(settings=settings, pushes=tuple(map(parsed, pushes)), **others)
 
         options = (
             click.option(
-                "--share",
+                "--friction-fraction",
                 type=float,
                 default=friction_fraction,
                 show_default=True,
-                help="Share of the friction that is compensated, below 1.",
+                help="Fraction of the friction that is compensated, below 1.",
             ),
             click.option(
                 "--damping",
@@ -103,7 +107,7 @@ def floating_options(friction_fraction: float) -> Decorator:
                 type=click.Choice(("effort", "command")),
                 default="effort",
                 show_default=True,
-                help="What tells the holding torque: the measured effort, or the command.",
+                help="What the holding torque is taken from: the measured effort, or the command.",
             ),
             measure_option,
             click.option(

@@ -43,7 +43,7 @@ Examples:
   counterpoise gravity wam7 0 -0.5 0 1.2 0 0 0
   counterpoise gravity arm.urdf --csv poses.csv --out torques.csv
   counterpoise simulate wam7 --page run.html    a simulated arm under control
-  counterpoise poses wam7 --out plan.toml     which poses to record, and what they will tell
+  counterpoise poses wam7 --out plan.toml     which poses to record, and what they will determine
   counterpoise record wam7 --poses plan.toml --out run.npz
   counterpoise calibrate wam7 run.npz --out wam7.calibration.json --page report.html
   counterpoise verify wam7 wam7.calibration.json later.npz
@@ -54,7 +54,7 @@ Examples:
   counterpoise track run.npz --robot wam7 --page track.html    gravity and payload as they are estimated
   counterpoise teach wam7 --demo --out loop.path.csv    guide an arm by hand, keep its path
   counterpoise replay wam7 loop.path.csv --speed 0.5 --page replay.html
-  counterpoise float wam7 --share 0.7         zero gravity, checked before the arm is let go
+  counterpoise float wam7 --friction-fraction 0.7    zero gravity, checked before the arm is let go
   counterpoise view wam7                      a page where you can push the arm
   counterpoise export arm.urdf --calibration arm.calibration.json --out arm_gravity.h    C; or URDF, MJCF
   counterpoise reproduce all --page papers.html    published experiments, run again

@@ -71,7 +71,7 @@ class Driven:
     @property
     def friction(self) -> FrictionLaw | None:
         """The calibration's friction, where it has one and it is one of joints, not of coupled motors."""
-        return None if self.fit is None or self.fit.columns.coupled else self.fit.friction
+        return None if self.fit is None or self.fit.model.coupled else self.fit.friction
 
     @property
     def arm(self) -> SimulatedArm:
@@ -247,7 +247,11 @@ def plant_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     decorated: Callable[..., Any] = gathered
     for option in (
-        click.option("--estop", metavar="WORDS", help="What must be said to drive an arm without a watchdog."),
+        click.option(
+            "--estop",
+            metavar="WORDS",
+            help="Required to drive an arm without a watchdog: say that an emergency stop is in reach.",
+        ),
         seed_option(),
         click.option(
             "--unknown-rotors",

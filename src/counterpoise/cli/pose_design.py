@@ -45,9 +45,9 @@ def poses(
     """Choose poses for a calibration, before the robot moves.
 
     SOURCE is a file or the name of a bundled arm (see counterpoise load). Of many random poses within the joint limits
-    those are taken whose holding torques tell the most (D-optimal), in an order with short moves. Printed is what they
-    will determine and what not, how certain it will be, and what was checked. Nothing moves: look at the poses, then
-    record them from both sides with counterpoise record.
+    those are taken whose holding torques determine the most (D-optimal), in an order with short moves. Printed is what
+    they will determine and what not, how certain it will be, and what was checked. Nothing moves: look at the poses,
+    then record them from both sides with counterpoise record.
     """
     refuse_file("--out", out_path, (".toml",))
     from ..identification import design
@@ -105,7 +105,9 @@ def _print(found: PoseDesign) -> None:
     if identifiable.undetermined:
         screen.print(f"They will not determine: {printable(', '.join(identifiable.undetermined))}", style="yellow")
     if identifiable.never_felt:
-        screen.print(f"No joint torque on this mounting ever tells: {printable(', '.join(identifiable.never_felt))}")
+        screen.print(
+            f"Not identifiable from joint torques on this mounting: {printable(', '.join(identifiable.never_felt))}"
+        )
     for title, sentences in (("Checked", found.checked), ("Not checked", found.not_checked)):
         screen.print(f"\n{title}:")
         for sentence in sentences:

@@ -65,7 +65,7 @@ SIMULATED_DWELL = 1.0
     type=click.Choice(("auto", "none", "all")),
     default="auto",
     show_default=True,
-    help="Joints with integral action on the way; it always rests while measuring.",
+    help="Joints with integral action during travel; it is always off while measuring.",
 )
 @measure_option
 @plant_options
@@ -109,7 +109,7 @@ def record(
     if not as_json:
         _print_plan(recording, driven.plant)
     if not moves:
-        raise click.UsageError("this would move a real arm: look at the plan, clear its way, then add --yes")
+        raise click.UsageError("this would move a real arm: look at the plan, clear its path, then add --yes")
     ended: BaseException | None = None
     try:
         with SignalSafe(driven.plant), Progressing(f"recording {plant}") as progressing:
@@ -162,7 +162,7 @@ def _print_plan(recording: Recording, driven: Plant) -> None:
     fastest = max(facts["largest_speed"], key=lambda name: facts["largest_speed"][name])
     minutes, seconds = divmod(round(facts["seconds"]), 60)
     screen.print(f"Plan: {facts['poses']} poses, each from both sides, {facts['dwell']:g} s of measurement each time")
-    screen.print(f"  time           {minutes} min {seconds} s, and the way to the first pose")
+    screen.print(f"  time           {minutes} min {seconds} s, and the travel to the first pose")
     screen.print(f"  largest speed  {facts['largest_speed'][fastest]:.3g} rad/s or m/s ({fastest})")
     gravity = "the arm's own gravity compensation" if driven.adds_gravity else "the model's gravity"
     integral = f"; integral action on {', '.join(facts['integral'])}" if facts["integral"] else ""

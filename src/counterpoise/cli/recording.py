@@ -82,7 +82,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--recover", is_flag=True, help="Read what is intact of damaged files, without their rows of garbage."
     )(decorated)
     return click.option(
-        "--mapping", metavar="FILE.toml", help="What a recording's columns mean where their names do not tell."
+        "--mapping", metavar="FILE.toml", help="What a recording's columns mean where their names do not say it."
     )(decorated)
 
 

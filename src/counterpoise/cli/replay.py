@@ -64,7 +64,7 @@ Examples:
     type=click.Choice(("stop", "pass")),
     default="stop",
     show_default=True,
-    help="What to do at each way point.",
+    help="What to do at each waypoint.",
 )
 @clearance_options
 @click.option(
@@ -104,10 +104,10 @@ def replay(
     """Replay a taught path.
 
     PLANT is a simulated arm (see counterpoise simulate) or a plant that an installed package registers. The whole
-    motion, the slow way to its start included, is planned and checked before anything moves: joint limits, speeds,
+    motion, the slow move to its start included, is planned and checked before anything moves: joint limits, speeds,
     torques with the payload, and collisions where --radius or --table is given. A path that cannot be followed is
     refused with the first instant and joint. Then the arm goes to the start, follows with PD and gravity, and its
-    tracking errors are told. It is stopped when it strays. Ctrl-C, SIGTERM and SIGHUP end in the safe stop.
+    tracking errors are printed. It is stopped when it strays. Ctrl-C, SIGTERM and SIGHUP end in the safe stop.
     """
     refuse_page(page_path)
     refuse_file("--out", out_path, LOG_ENDINGS)
@@ -119,7 +119,7 @@ def replay(
     if not (driven.simulated or yes or dry_run):
         raise click.UsageError(
             "this would move a real arm: look at the plan first (--dry-run switches it on and reads where it stands, "
-            "no more), clear its way, then add --yes"
+            "no more), clear its path, then add --yes"
         )
     settings = PlanSettings(waypoints=waypoints, effort_share=1.0 - margin)
     rig = None if dry_run else driven.rig()  # refused, where it is, before the arm is switched on

@@ -25,7 +25,7 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("names", nargs=-1, metavar="[NAME]...|all")
-@click.option("--list", "listing", is_flag=True, help="Say which experiments there are.")
+@click.option("--list", "listing", is_flag=True, help="List the experiments.")
 @click.option(
     "--seeds",
     type=click.IntRange(min=1, max=100),

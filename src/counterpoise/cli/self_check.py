@@ -1,4 +1,4 @@
-"""``counterpoise doctor --self``: whether this installation is whole, and what would mend it."""
+"""``counterpoise doctor --self``: whether this installation is whole, and what would fix it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..dynamics import NATIVE, check_instruction_set
 from ..foundation import EXTENSION, PARTS, KernelCheck, check_part, native_disabled
 from ..recording import ZSTD_MODULE
 
-MUJOCO_MENDED = "pip install --force-reinstall --no-deps mujoco mujoco-core mujoco-studio"
+MUJOCO_FIX = "pip install --force-reinstall --no-deps mujoco mujoco-core mujoco-studio"
 """Since MuJoCo 4 is split into several packages, an upgrade in place may leave files of two versions."""
 
 EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
@@ -54,7 +54,7 @@ def self_check() -> list[SelfFinding]:
 def document(findings: list[SelfFinding]) -> dict[str, Any]:
     """Return the findings as JSON has them."""
     broken = any(each.state == "broken" for each in findings)
-    return {"sound": not broken, "findings": [asdict(each) for each in findings]}
+    return {"valid": not broken, "findings": [asdict(each) for each in findings]}
 
 
 def _python() -> SelfFinding:
@@ -130,11 +130,11 @@ def _extra(name: str) -> SelfFinding:
                 return SelfFinding(what, "broken", f"{module}: {error}", f"pip install --force-reinstall {module}")
             return SelfFinding(what, "missing", f"{module} is not installed", f"pip install 'counterpoise[{name}]'")
         except (ImportError, OSError) as error:
-            mended = MUJOCO_MENDED if module == "mujoco" else f"pip install --force-reinstall {module}"
-            return SelfFinding(what, "broken", f"{module} does not import: {error}", mended)
+            fixed = MUJOCO_FIX if module == "mujoco" else f"pip install --force-reinstall {module}"
+            return SelfFinding(what, "broken", f"{module} does not import: {error}", fixed)
         found.append(f"{module} {getattr(imported, '__version__', '')}".strip())
     if name == "sim" and (failed := _mujoco_works()):
-        return SelfFinding(what, "broken", failed, MUJOCO_MENDED)
+        return SelfFinding(what, "broken", failed, MUJOCO_FIX)
     return SelfFinding(what, "good", ", ".join(found))
 
 

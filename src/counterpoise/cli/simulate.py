@@ -286,7 +286,7 @@ def _print(preset: Preset, simulation: Simulation, result: SimulationResult, joi
     screen.print(f"{skipped}{_events(report)}", style="dim")
     if away := [joint.name for joint in joints if not joint.follows]:
         warn(
-            f"{', '.join(away)} did not follow: friction or gravity is more than the gains can bear. Try --law pid, or "
+            f"{', '.join(away)} did not follow: friction or gravity is more than the gains can hold. Try --law pid, or "
             "--stiffness 2"
         )
     if result.interruption is not None:
@@ -307,7 +307,7 @@ def _joint_table(robot: Robot, joints: tuple[JointTracking, ...]) -> Table:
             unit,
             fixed(joint.peak_effort, 2),
             effort,
-            f"{joint.share:.0%}",
+            f"{joint.effort_fraction:.0%}",
             str(joint.saturated),
             str(joint.rate_limited),
         )

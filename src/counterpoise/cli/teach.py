@@ -49,7 +49,7 @@ Examples:
   counterpoise teach mydriver --robot arm.urdf --out wipe.path.csv --name "wipe the table" --yes     a real arm
 
 \b
-On a terminal, Enter marks a way point and q with Enter ends; Ctrl-C ends too.
+On a terminal, Enter marks a waypoint and q with Enter ends; Ctrl-C ends too.
 The file is CSV: a commented head, then time [s] and every joint with its unit. Then: counterpoise replay.
 """ + exit_codes(
     "the path is written; also when Ctrl-C ended it",
@@ -68,7 +68,7 @@ The file is CSV: a commented head, then time [s] and every joint with its unit. 
     type=click.Choice(("continuous", "waypoints")),
     default="continuous",
     show_default=True,
-    help="Keep the whole motion, or the way points that were marked.",
+    help="Keep the whole motion, or the waypoints that were marked.",
 )
 @click.option(
     "--duration",
@@ -76,7 +76,7 @@ The file is CSV: a commented head, then time [s] and every joint with its unit. 
     metavar="S",
     help="How long it floats [s]; default: until Ctrl-C, simulated until hand and pushes are done.",
 )
-@click.option("--mark-every", type=click.FloatRange(min=0.05), metavar="S", help="Mark a way point every so often [s].")
+@click.option("--mark-every", type=click.FloatRange(min=0.05), metavar="S", help="Mark a waypoint every so often [s].")
 @click.option("--demo", is_flag=True, help="Simulated: a hand leads the tip around a loop.")
 @click.option("--demo-link", metavar="NAME", help="Link that the hand leads; the tip unless the arm is branched.")
 @click.option(
@@ -123,7 +123,7 @@ def teach(
     PLANT is a simulated arm (see counterpoise simulate) or a plant that an installed package registers. The arm is
     first held and moved by a few hundredths of a radian to see whether its model carries it (see counterpoise float);
     it is not let go otherwise. Then it floats, and its motion is recorded until you end it. Idle ends are cut off,
-    tremor is smoothed away within 0.01 rad (3 mm), and how far that moved the path is told.
+    tremor is smoothed away within 0.01 rad (3 mm), and how far that moved the path is printed.
     """
     refuse_file("--out", out_path, (".csv",))
     if mark_every is not None and kind != "waypoints":
@@ -246,7 +246,7 @@ class _Guide:
 
     def __init__(self, driven: Driven, demo: tuple[bool, str | None, float], pushes: tuple[LinkPush, ...]) -> None:
         from ..dynamics import link_name
-        from ..plants import GuidingHand, loop_way
+        from ..plants import GuidingHand, closed_path
 
         self.hand: GuidingHand | None = None
         self._script: PushScript | None = None
@@ -257,7 +257,7 @@ class _Guide:
         asked, link, size = demo
         if asked:
             link = link_name(driven.arm.robot, link, "--demo-link")
-            self.hand = GuidingHand(driven.arm, loop_way(size), DEMO_SECONDS, link=link)
+            self.hand = GuidingHand(driven.arm, closed_path(size), DEMO_SECONDS, link=link)
             self.seconds = max(self.seconds, DEMO_SECONDS + AFTERWARDS)
 
     @property
@@ -272,7 +272,7 @@ class _Guide:
 
 
 def _listen(teaching: Teaching, simulated: bool) -> None:
-    """Let a person mark way points and end the run from the keyboard, where there is one."""
+    """Let a person mark waypoints and end the run from the keyboard, where there is one."""
     if simulated or not sys.stdin.isatty():
         return
     import threading
@@ -284,7 +284,7 @@ def _listen(teaching: Teaching, simulated: bool) -> None:
                 return
             if teaching.teacher.kind == "waypoints":
                 with suppress(InputError):  # the arm is not let go yet, or stopped already
-                    note(f"way point {teaching.teacher.mark()}")
+                    note(f"waypoint {teaching.teacher.mark()}")
 
     threading.Thread(target=listen, daemon=True, name="keyboard").start()
 
@@ -324,7 +324,7 @@ def _document(taught: Taught, out_path: str, ended: str, guide: _Guide) -> dict[
 def _print(taught: Taught, plant: str, out_path: str, guide: _Guide) -> None:
     path, screen = taught.path, console()
     screen.print(printable(f"Path '{path.name}' of {path.robot}: {path.kind}"), style="bold")
-    what = "way points" if path.kind == "waypoints" else "rows"
+    what = "waypoints" if path.kind == "waypoints" else "rows"
     screen.print(f"  {len(path.time)} {what}, {path.duration:.4g} s, from {taught.samples} samples")
     if path.kind == "continuous":
         screen.print(

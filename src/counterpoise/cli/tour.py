@@ -18,7 +18,7 @@ PAGE = "counterpoise-tour.html"
 EXAMPLES = """\b
 Examples:
   counterpoise tour                             a minute; the page is counterpoise-tour.html
-  counterpoise tour --keep files                recordings, mapping and calibration are kept, too
+  counterpoise tour --keep files                recordings, mapping and calibration, too
   counterpoise tour --seed 3 --no-page          another arm with other errors
   counterpoise tour --json | jq .summary
 """ + exit_codes(
@@ -31,7 +31,7 @@ Examples:
     "--page", "page_path", metavar="FILE.html", default=PAGE, show_default=True, help="Write a page to look at."
 )
 @click.option("--no-page", is_flag=True, help="Write no page.")
-@click.option("--keep", "folder", metavar="DIR", help="Keep the files that were written on the way.")
+@click.option("--keep", "folder", metavar="DIR", help="Keep the files that were written.")
 @seed_option("the hidden errors")
 @json_option
 def tour(*, page_path: str, no_page: bool, folder: str | None, seed: int, as_json: bool) -> None:

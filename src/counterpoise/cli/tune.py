@@ -61,7 +61,9 @@ The rule, the same for every law:
     "--step", type=click.FloatRange(min=0.01), default=2.0, show_default=True, help="Size of a probe [deg or cm]."
 )
 @click.option("--free", is_flag=True, help="Choose bandwidth and damping for a slow triangle, at the same margin.")
-@click.option("--friction", is_flag=True, help="Learn friction from the plate too, to be sent ahead of a motion.")
+@click.option(
+    "--friction", is_flag=True, help="Learn friction from the plate too, for the friction feedforward of a motion."
+)
 @click.option("--out", "out_path", metavar="FILE.toml", help="Write the gains.")
 @plant_options
 @yes_option

@@ -55,7 +55,7 @@ def verify(
     Does it still predict what the arm needs? SOURCE is the arm's description (see counterpoise load), CALIBRATION a
     file of counterpoise calibrate. LOG is a recording of the same robot on the same mounting: a CSV, NPZ, Parquet, ROS
     bag or MCAP file; several are merged on time. The weight that each joint carries is compared with what the
-    calibration promised; friction, offsets and poses outside the calibrated range are told apart.
+    calibration promised; friction, offsets and poses outside the calibrated range are distinguished.
     """
     refuse_page(page_path)
     from ..identification import load_calibration

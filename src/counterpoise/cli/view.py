@@ -42,11 +42,11 @@ Arms:
     help="Compare its gravity with the description's, or, given twice, with another's.",
 )
 @click.option(
-    "--share",
+    "--friction-fraction",
     type=click.FloatRange(min=0.0, max=0.9),
     default=0.5,
     show_default=True,
-    help="Share of the friction that is compensated at the start.",
+    help="Fraction of the friction that is compensated at the start.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
 @click.option(
@@ -77,7 +77,7 @@ def view(
     source: Source,
     replay_path: str | None,
     calibrations: tuple[str, ...],
-    share: float,
+    friction_fraction: float,
     host: str,
     allow_origins: tuple[str, ...],
     port: int,
@@ -117,7 +117,7 @@ def view(
         arm,
         host=host,
         port=port,
-        share=share,
+        friction_fraction=friction_fraction,
         seconds=duration,
         timeline=timeline,
         comparison=comparison,

@@ -7,15 +7,15 @@ from ..foundation import lazy_names
 if TYPE_CHECKING:
     from .base_sensor_law import base_sensor_control as base_sensor_control
     from .base_sensor_law import plate_of as plate_of
-    from .default_gains import ROTOR_TICKS as ROTOR_TICKS
-    from .default_gains import Gains as Gains
-    from .default_gains import careful_gains as careful_gains
-    from .default_gains import soft_reach as soft_reach
-    from .default_gains import softest_gains as softest_gains
     from .fault import Fault as Fault
     from .fault import FilterFlag as FilterFlag
     from .friction import FrictionCompensation as FrictionCompensation
-    from .friction import FrictionFeedForward as FrictionFeedForward
+    from .friction import FrictionFeedforward as FrictionFeedforward
+    from .gains import ROTOR_TICKS as ROTOR_TICKS
+    from .gains import Gains as Gains
+    from .gains import default_gains as default_gains
+    from .gains import soft_reach as soft_reach
+    from .gains import softest_gains as softest_gains
     from .gravity import Gravity as Gravity
     from .gravity import PDGravity as PDGravity
     from .law import Law as Law
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .reference import Reference as Reference
     from .reference import Sine as Sine
     from .reference import Triangle as Triangle
-    from .reference import least_jerk as least_jerk
+    from .reference import minimum_jerk as minimum_jerk
     from .reference import move_time as move_time
     from .reference import not_begun as not_begun
     from .reference import smooth_step as smooth_step
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from .tip.impedance import Impedance as Impedance
     from .tip.load_switch import LoadSwitch as LoadSwitch
     from .tip.tip import SCALE as SCALE
-    from .tip.tip import StayThere as StayThere
+    from .tip.tip import FixedPose as FixedPose
     from .tip.tip import Straight as Straight
     from .tip.tip import number_of as number_of
     from .tip.tip import shortened as shortened
@@ -85,9 +85,9 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "base_sensor_law": ("base_sensor_control", "plate_of"),
-        "default_gains": ("Gains", "careful_gains"),
+        "gains": ("Gains", "default_gains"),
         "fault": ("Fault", "FilterFlag"),
-        "friction": ("FrictionCompensation", "FrictionFeedForward"),
+        "friction": ("FrictionCompensation", "FrictionFeedforward"),
         "gravity": ("Gravity", "PDGravity"),
         "law": ("Law", "Reporting"),
         "limits": ("Limits",),
@@ -103,20 +103,20 @@ __all__, __getattr__, __dir__ = lazy_names(
         "tip.hybrid_force": ("HybridForce",),
         "tip.impedance": ("Impedance",),
         "tip.load_switch": ("LoadSwitch",),
-        "tip.tip": ("StayThere", "Straight"),
+        "tip.tip": ("FixedPose", "Straight"),
         "tip.tip_wrench": ("TipWrench",),
         "tip.two_hands": ("TwoHands",),
         "tip.wrist_feedback": ("WristFeedback",),
         "torque_loop": ("IntegralCompensator", "TorqueLoop"),
     },
     shared={
-        "default_gains": ("ROTOR_TICKS", "soft_reach", "softest_gains"),
+        "gains": ("ROTOR_TICKS", "soft_reach", "softest_gains"),
         "law": ("checked_dt", "gain"),
         "limits": ("joint_array", "resolve_limits"),
         "loop": ("checked_filter",),
         "plant": ("standing_sample",),
         "plate_torque": ("AT_ITS_END", "PlateTorque"),
-        "reference": ("least_jerk", "move_time", "not_begun", "smooth_step"),
+        "reference": ("minimum_jerk", "move_time", "not_begun", "smooth_step"),
         "report": ("HistoryEntry",),
         "safe_stop": ("nominal_time",),
         "stop_signals": (

@@ -27,7 +27,7 @@ def base_sensor_control(
     *,
     gravity: Robot | Literal["tare"] | None = None,
     form: str = "auto",
-    feed_forward: npt.ArrayLike = 1.0,
+    feedforward: npt.ArrayLike = 1.0,
     proportional: npt.ArrayLike = 0.0,
     derivative: npt.ArrayLike = 0.0,
     thorough: bool = False,
@@ -48,7 +48,7 @@ def base_sensor_control(
         gravity: The model that holds the weight, or "tare" for the torque found at the start; None for the sensor's
             robot. Left out on a plant that bears its own weight.
         form: Form of the estimate, as in BaseSensor.joint_torques.
-        feed_forward: Share of τ_des that is sent directly, 1 in the paper.
+        feedforward: Share of τ_des that is sent directly, 1 in the paper.
         proportional: Proportional gain of the torque loop, shape (n,) or one number; 0 in the paper.
         derivative: Derivative gain of the torque loop [s], shape (n,) or one number; 0 in the paper.
         thorough: Judge every estimate by BaseSensor.estimate, contacts included; slower.
@@ -80,7 +80,7 @@ def base_sensor_control(
         compensator,
         dt=plant.dt,
         gravity=own if plant.adds_gravity else (sensor.robot if gravity is None else gravity),
-        feed_forward=feed_forward,
+        feedforward=feedforward,
         start="effort" if measures else "zero",
     )
 

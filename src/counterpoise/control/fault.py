@@ -36,7 +36,7 @@ class Fault(IntEnum):
     LATE = 17
     OUTSIDE_LIMITS = 32
     OVER_SPEED = 33
-    EFFORT_INVALID = 34
+    TAU_INVALID = 34
     WRENCH_INVALID = 35
     WRENCH_SATURATED = 36
     TIME_GAP = 37
@@ -93,7 +93,7 @@ _ERRORS: dict[Fault, type[SafetyError]] = {
     Fault.LATE: StaleSampleError,
     Fault.OUTSIDE_LIMITS: JointLimitError,
     Fault.OVER_SPEED: JointLimitError,
-    Fault.EFFORT_INVALID: SensorFaultError,
+    Fault.TAU_INVALID: SensorFaultError,
     Fault.WRENCH_INVALID: SensorFaultError,
     Fault.WRENCH_SATURATED: SensorFaultError,
     Fault.TIME_GAP: StaleSampleError,
@@ -146,7 +146,7 @@ def describe(
         Fault.OUTSIDE_LIMITS: f"the position {value:g} lies outside {lower:g} to {upper:g} (limits with margin); most "
         "often the zero position is offset, otherwise the model's limits are not the arm's",
         Fault.OVER_SPEED: f"the speed {value:g} exceeds {velocity_limit:g}; the arm runs away, or the reading is wrong",
-        Fault.EFFORT_INVALID: f"the effort reads {value:g}; drive or cable (a plant that senses none must say so)",
+        Fault.TAU_INVALID: f"the effort reads {value:g}; drive or cable (a plant that senses none must say so)",
         Fault.WRENCH_INVALID: "the plate gives no valid reading, and the law needs one; cable, amplifier or driver",
         Fault.WRENCH_SATURATED: f"the plate {f'reads {value:g},' if channel else 'is at'} the end of its range, and "
         "the law needs it; it is overloaded",

@@ -30,7 +30,7 @@ LAG_LEAK: Final = 0.01
 """How fast the reference for lateness follows [s/s]: clocks drift, and a declared period is rounded."""
 
 _Q_FLAG, _DQ_FLAG = int(SampleFlag.Q_INVALID), int(SampleFlag.DQ_INVALID)
-_EFFORT_FLAG, _STALE_FLAG = int(SampleFlag.EFFORT_INVALID), int(SampleFlag.STALE)
+_TAU_FLAG, _STALE_FLAG = int(SampleFlag.TAU_INVALID), int(SampleFlag.STALE)
 _WRENCH_FLAG, _WRENCH_FULL_FLAG = int(SampleFlag.WRENCH_INVALID), int(SampleFlag.WRENCH_SATURATED)
 _SATURATED, _RATE_LIMITED = int(FilterFlag.SATURATED), int(FilterFlag.RATE_LIMITED)
 _SHRUNK, _NON_FINITE = int(FilterFlag.LIMIT_SHRUNK), int(FilterFlag.NON_FINITE)
@@ -43,7 +43,7 @@ class _Readings(NamedTuple):
     time: float
     q: list[float]
     dq: list[float]
-    effort: list[float]
+    tau: list[float]
     wrench: list[float] | None
     flags: int
 
@@ -194,7 +194,7 @@ class ReferenceFilterCore:
         all_same = True
         for joint in range(self.n):
             same = new.q[joint] == self._seen.q[joint] and new.dq[joint] == self._seen.dq[joint]
-            all_same = all_same and same and new.effort[joint] == self._seen.effort[joint]
+            all_same = all_same and same and new.tau[joint] == self._seen.tau[joint]
             if not same:
                 self._same[joint] = 0
                 continue
@@ -212,7 +212,7 @@ class ReferenceFilterCore:
                 self._all_same_since = self._seen.time
                 self._last_then = self._last.tolist()
             self._all_same += 1
-            if not fault and self._all_same >= self._frozen_ticks and not new.flags & _EFFORT_FLAG:
+            if not fault and self._all_same >= self._frozen_ticks and not new.flags & _TAU_FLAG:
                 for joint in range(self.n):
                     change = abs(float(self._last[joint]) - self._last_then[joint])
                     if not fault and change > self._frozen_torque * float(self._limit[joint]):
@@ -255,8 +255,8 @@ class ReferenceFilterCore:
             if abs(new.dq[joint]) > self._velocity_limit[joint]:
                 return self._bad(Fault.OVER_SPEED, joint, new.dq[joint])
         for joint in range(self.n):
-            if not (new.flags & _EFFORT_FLAG or abs(new.effort[joint]) <= MAX_INPUT):
-                return self._bad(Fault.EFFORT_INVALID, joint, new.effort[joint])
+            if not (new.flags & _TAU_FLAG or abs(new.tau[joint]) <= MAX_INPUT):
+                return self._bad(Fault.TAU_INVALID, joint, new.tau[joint])
         return 0
 
     def _check_wrench(self, new: _Readings) -> int:
@@ -346,7 +346,7 @@ def _readings(sample: Any, n: int) -> _Readings | None:
     """Return the numbers of a sample, or None for what is no sample of n joints."""
     try:
         time, flags, wrench = sample.time, sample.flags, sample.wrench
-        arrays = sample.q, sample.dq, sample.effort
+        arrays = sample.q, sample.dq, sample.tau
     except AttributeError:
         return None
     if not all(_is_ready(array, n) for array in arrays) or not (wrench is None or _is_ready(wrench, 6)):
@@ -357,8 +357,8 @@ def _readings(sample: Any, n: int) -> _Readings | None:
         seconds = float(time)
     except OverflowError:
         seconds = math.inf
-    q, dq, effort = (array.tolist() for array in arrays)
-    return _Readings(seconds, q, dq, effort, None if wrench is None else wrench.tolist(), int(flags))
+    q, dq, tau = (array.tolist() for array in arrays)
+    return _Readings(seconds, q, dq, tau, None if wrench is None else wrench.tolist(), int(flags))
 
 
 def _is_ready(array: object, n: int) -> bool:

@@ -1,11 +1,11 @@
 """Friction in a law: compensated along the measured motion, or fed forward along the reference.
 
 ``FrictionCompensation`` adds a fraction of the modelled friction of the measured motion, smooth around standstill and
-never more than there is. ``FrictionFeedForward`` adds the friction of the reference, by a learned law. A torque loop
+never more than there is. ``FrictionFeedforward`` adds the friction of the reference, by a learned law. A torque loop
 must first see friction change before it acts, and structure and delay bound how fast it may act. In slow motion
 friction depends on the displacement since the last reversal alone ([Dahl1968]), and the reference says in advance where
-the joint will be: its friction can be sent ahead, and the loop is left with what the law got wrong. Nothing is fed back
-there, so nothing becomes unstable.
+the joint will be: its friction can be fed forward, and the loop is left with what the law got wrong. Nothing is fed
+back there, so nothing becomes unstable.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from .reference import Reference
 class FrictionCompensation:
     """τ = c · f(dq) · tanh(max(|dq| − d, 0) / v).
 
-    f is the friction law, c ≤ 1 the share, d the dead band, v the smoothing speed. The torque is zero at rest and
-    within the dead band, continuous, and at every speed at most the share of the friction: with a law that fits, the
-    joints stay passive. A share above 1 lets an arm run away and is refused.
+    f is the friction law, c ≤ 1 the fraction that is compensated, d the dead band, v the smoothing speed. The torque is
+    zero at rest and within the dead band, continuous, and at every speed at most that fraction of the friction: with a
+    law that fits, the joints stay passive. A fraction above 1 lets an arm run away and is refused.
 
     Attributes:
         friction: The friction law.
-        share: c per joint, shape (n,).
+        friction_fraction: c per joint, shape (n,).
         dead_band: d [rad/s or m/s], shape (n,): above the noise of the velocity at rest.
         smoothing: v [rad/s or m/s], shape (n,).
     """
@@ -43,7 +43,7 @@ class FrictionCompensation:
     def __init__(
         self,
         friction: FrictionLaw,
-        share: npt.ArrayLike,
+        friction_fraction: npt.ArrayLike,
         *,
         dead_band: npt.ArrayLike = 0.01,
         smoothing: npt.ArrayLike = 0.05,
@@ -52,15 +52,15 @@ class FrictionCompensation:
 
         Args:
             friction: The friction law, link side.
-            share: Share that is compensated, 0 to 1, shape (n,).
+            friction_fraction: Fraction that is compensated, 0 to 1, shape (n,).
             dead_band: Speed below which nothing is compensated [rad/s or m/s], shape (n,) or one number.
             smoothing: Speed over which the compensation sets in [rad/s or m/s], above 0, shape (n,) or one number.
         """
         if not isinstance(friction, FrictionLaw):
             raise InputError(f"{friction!r} is no friction law: it lacks torque(dq)")
         self.friction = friction
-        self.share = gain(share, "share", most=1.0)
-        n = len(self.share)
+        self.friction_fraction = gain(friction_fraction, "friction_fraction", most=1.0)
+        n = len(self.friction_fraction)
         self.dead_band = gain(dead_band, "dead_band", n)
         self.smoothing = gain(smoothing, "smoothing", n)
         if not np.all(self.smoothing > 0.0):
@@ -78,41 +78,41 @@ class FrictionCompensation:
         np.maximum(fade, 0.0, out=fade)
         np.divide(fade, self.smoothing, out=fade)
         np.tanh(fade, out=fade)
-        np.multiply(self.friction.torque(sample.dq), self.share, out=tau)
+        np.multiply(self.friction.torque(sample.dq), self.friction_fraction, out=tau)
         np.multiply(tau, fade, out=tau)
         return tau
 
 
-class FrictionFeedForward:
-    """τ = c f(q_d): a share c of the friction law along the reference's path. To be summed with another law.
+class FrictionFeedforward:
+    """τ = c f(q_d): a fraction c of the friction law along the reference's path. To be summed with another law.
 
     It begins at zero, with bristles unbent, and stays within the levels of the law.
 
     Attributes:
         reference: The path, the same object as the other law's.
         friction: The law of each joint.
-        share: c, shape (n,).
+        friction_fraction: c, shape (n,).
     """
 
     adds_gravity = False
     uses_wrench = False
 
-    def __init__(self, reference: Reference, friction: Sequence[Dahl], share: npt.ArrayLike = 1.0) -> None:
+    def __init__(self, reference: Reference, friction: Sequence[Dahl], friction_fraction: npt.ArrayLike = 1.0) -> None:
         """Send the friction along ``reference``.
 
         Args:
             reference: The path.
             friction: The law of each joint, n entries.
-            share: Share that is sent, 0 to 1, shape (n,) or one number.
+            friction_fraction: Fraction that is sent, 0 to 1, shape (n,) or one number.
 
         Raises:
-            InputError: The numbers of joints differ, or a share is above 1.
+            InputError: The numbers of joints differ, or a fraction is above 1.
         """
         if not friction or not all(isinstance(law, Dahl) for law in friction):
             raise InputError(f"friction is {friction!r}; expected a Dahl law for each joint")
         self.reference = reference
         self.friction = tuple(friction)
-        self.share = gain(share, "share", len(self.friction), most=1.0)
+        self.friction_fraction = gain(friction_fraction, "friction_fraction", len(self.friction), most=1.0)
         self._state = [0.0] * len(self.friction)
         self._tau = np.zeros(len(self.friction))
         self._path: list[float] | None = None
@@ -135,5 +135,5 @@ class FrictionFeedForward:
             for joint, law in enumerate(self.friction):
                 self._state[joint] = law.moved(self._state[joint], here[joint] - self._path[joint])
         self._path = here
-        np.multiply(self.share, self._state, out=self._tau)
+        np.multiply(self.friction_fraction, self._state, out=self._tau)
         return self._tau

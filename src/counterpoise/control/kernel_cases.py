@@ -49,10 +49,10 @@ def _sample(tick: int, changes: Mapping[str, float], flags: SampleFlag = SampleF
     """Return the sample of a slow motion; ``changes`` tell what differs in joint 1 (or channel 1, or the time)."""
     time = 0.001 * tick + changes.get("time", 0.0)
     q = np.array([0.5, -0.25, 1.0]) + 0.0005 * tick
-    dq, effort, wrench = np.full(JOINTS, 0.5), np.array([1.0, -2.0, 0.5]) + 0.001 * tick, np.full(6, 10.0)
-    for name, row in (("q", q), ("dq", dq), ("effort", effort), ("wrench", wrench)):
+    dq, tau, wrench = np.full(JOINTS, 0.5), np.array([1.0, -2.0, 0.5]) + 0.001 * tick, np.full(6, 10.0)
+    for name, row in (("q", q), ("dq", dq), ("tau", tau), ("wrench", wrench)):
         row[1] = changes.get(name, row[1])
-    return Sample(time, q, dq, effort, wrench, flags)
+    return Sample(time, q, dq, tau, wrench, flags)
 
 
 def _check(module: Any) -> list[float]:
@@ -63,7 +63,7 @@ def _check(module: Any) -> list[float]:
         {"q": 3.0},
         {"dq": float("inf")},
         {"dq": 3.5},
-        {"effort": float("nan")},
+        {"tau": float("nan")},
         {"wrench": float("nan")},
         {"wrench": 150.0},
         {"time": -0.01},

@@ -29,19 +29,19 @@ def gain(value: npt.ArrayLike, name: str, n: int | None = None, *, most: float =
         InputError: Other shapes, negative, too large or not finite.
     """
     try:
-        given = np.asarray(value, dtype=np.float64)
+        array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} is not a list of numbers: {error}") from error
-    if n is not None and given.ndim == 0:
-        given = np.full(n, given)
-    if given.ndim != 1 or (n is not None and len(given) != n):
-        raise InputError(f"{name} has shape {given.shape}; expected one number per joint" + (f", {n}" if n else ""))
-    good = np.isfinite(given) & (given >= 0.0) & (given <= most)
+    if n is not None and array.ndim == 0:
+        array = np.full(n, array)
+    if array.ndim != 1 or (n is not None and len(array) != n):
+        raise InputError(f"{name} has shape {array.shape}; expected one number per joint" + (f", {n}" if n else ""))
+    good = np.isfinite(array) & (array >= 0.0) & (array <= most)
     if not good.all():
         joint = int(np.flatnonzero(~good)[0])
         upper = "" if np.isinf(most) else f" to {most:g}"
-        raise InputError(f"{name}[{joint}] is {given[joint]:g}; expected a finite number from 0{upper}")
-    return frozen(given)
+        raise InputError(f"{name}[{joint}] is {array[joint]:g}; expected a finite number from 0{upper}")
+    return frozen(array)
 
 
 def checked_reach(value: npt.ArrayLike, n: int) -> Array:
@@ -54,10 +54,10 @@ def checked_reach(value: npt.ArrayLike, n: int) -> Array:
     Raises:
         InputError: Other shapes, or a number that is not above 0.
     """
-    given = np.asarray(value, dtype=np.float64)
-    if given.shape not in ((), (n,)) or not np.all(given > 0.0):
-        raise InputError(f"reach is {given.tolist()}; expected {n} numbers above 0 [rad or m]")
-    return frozen(np.broadcast_to(given, (n,)))
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape not in ((), (n,)) or not np.all(array > 0.0):
+        raise InputError(f"reach is {array.tolist()}; expected {n} numbers above 0 [rad or m]")
+    return frozen(np.broadcast_to(array, (n,)))
 
 
 def checked_dt(dt: object) -> float:

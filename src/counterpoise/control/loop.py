@@ -22,14 +22,14 @@ from .law import Law
 from .limits import joint_array
 from .plant import Clock, Plant
 from .report import EndState, RunReport
-from .run import Kept, Run, Switch, as_laws
+from .run import LastTorque, Run, Switch, as_laws
 from .safe_stop import nominal_time
 from .safety import SafetyFilter
 from .start import held_by_brakes
 from .stop_signals import Deferral, Driving, PlantUse, keep, longest_stop, refuse_left_plant
 
 ESTOP_WORDS = "I have an emergency stop within reach"
-"""What must be said to drive a plant that does not stop by itself when commands stay away."""
+"""What must be stated to drive a plant that does not stop by itself when commands stay away."""
 
 
 _DECLARED = {"stop": ("zero", "brake"), "effort_kind": ("torque", "current"), "adds_gravity": (True, False)}
@@ -203,8 +203,8 @@ class ControlLoop:
         if self._damping is not None and not np.all((self._damping >= 0.0) & np.isfinite(self._damping)):
             raise InputError(f"stop_damping is {self._damping.tolist()}; expected finite numbers from 0")
         self._run: Run | None = None
-        self._kept: Kept | None = None
-        self._drive_kept: PlantUse | None = None
+        self._previous: LastTorque | None = None
+        self._previous_drive: PlantUse | None = None
         self.last_report: RunReport | None = None
 
     def switch(
@@ -281,14 +281,14 @@ class ControlLoop:
             raise InputError("this loop is running already; end that run first (request_stop), or switch its law")
         ticks = math.inf if duration is None else round(duration / self.safety.dt)
         with Deferral(), Driving(self._taken_over()) as drive:
-            if drive.asked is not None and self._kept is None:
+            if drive.asked is not None and self._previous is None:
                 raise drive.error()  # a signal came before: nothing is applied, and nothing is sent
             refuse_left_plant(self._plant)
             return self._driven(drive, ticks, duration, until, progress, log, then)
 
     def _taken_over(self) -> PlantUse:
         """Return what keeps a torque applied, or something new."""
-        drive, self._drive_kept = self._drive_kept, None
+        drive, self._previous_drive = self._previous_drive, None
         if drive is None:
             nominal = nominal_time(self._plant, self.safety.settings, self.safety.limits)
             return PlantUse(self._plant, longest_stop(nominal))
@@ -313,9 +313,9 @@ class ControlLoop:
             clock=self._clock,
             damping=self._damping,
             builder=self._log_builder(ticks) if log else None,
-            kept=self._kept,
+            previous=self._previous,
         )
-        self._run, self._kept = run, None
+        self._run, self._previous = run, None
         try:
             halt = run.go(ticks, until if progress is None else self._telling(progress, duration, until))
             report = self.last_report = run.finish(halt, then)
@@ -330,11 +330,11 @@ class ControlLoop:
             self._run = None
         failed = "" if run.stop_failure is None else _stop_failed(run.stop_failure)
         if halt.fault:
-            told = (
+            message = (
                 f"{halt.message}. The arm was stopped at {run.stopped_at:g} s: {report.end.value}, then '{report.stop}'"
             )
-            told = f"{told}; {failed}" if failed else told
-            raise error_of(halt.fault)(told, history=run.recorder.history(), report=report) from halt.cause
+            message = f"{message}; {failed}" if failed else message
+            raise error_of(halt.fault)(message, history=run.recorder.history(), report=report) from halt.cause
         if drive.asked is not None:
             interrupted = drive.error()
             if failed:
@@ -343,7 +343,7 @@ class ControlLoop:
         if failed:
             raise PlantError(failed, history=run.recorder.history(), report=report) from run.stop_failure
         if report.end is EndState.COMPLETED and report.stop is None:
-            self._kept, self._drive_kept = run.kept, drive
+            self._previous, self._previous_drive = run.applied, drive
             keep(drive)
         return report
 

@@ -93,8 +93,8 @@ class PID:
         self.integral += self._growth
         np.clip(self.integral, -self.integral_limit, self.integral_limit, out=self.integral)
         tau = self._pd.torque(sample, time)
-        if self._damping_share is not None and (share := self._damping_share(elapsed)) != 1.0:
-            tau -= (1.0 - share) * self._pd.kd * (self._pd.reference.at(elapsed).dq - sample.dq)
+        if self._damping_share is not None and (fraction := self._damping_share(elapsed)) != 1.0:
+            tau -= (1.0 - fraction) * self._pd.kd * (self._pd.reference.at(elapsed).dq - sample.dq)
         tau += self.integral
         return tau
 

@@ -96,7 +96,7 @@ class Plant(Protocol):
 
     @property
     def effort_kind(self) -> Literal["torque", "current"]:
-        """What ``sample.effort`` is: link-side torque [N m or N] or motor current [A]. Commands are always torques."""
+        """What ``sample.tau`` is: link-side torque [N m or N] or motor current [A]. Commands are always torques."""
         ...
 
     @property
@@ -190,14 +190,14 @@ def installed_plants() -> dict[str, EntryPoint]:
     """
     from importlib.metadata import entry_points
 
-    found: dict[str, EntryPoint] = {}
+    points: dict[str, EntryPoint] = {}
     for point in entry_points(group=ENTRY_POINTS):
-        other = found.setdefault(point.name, point)
+        other = points.setdefault(point.name, point)
         if other.value != point.value:
             raise InputError(
                 f"plant '{point.name}' is registered twice, as {other.value} and {point.value}; remove one"
             )
-    return found
+    return points
 
 
 def make_plant(name: str, **options: Any) -> Plant:
@@ -211,23 +211,23 @@ def make_plant(name: str, **options: Any) -> Plant:
         InputError: No such plant is installed, or what its package registers does not make a plant. Our own errors
             from within it go through as they are.
     """
-    found = installed_plants()
-    if name not in found:
-        shown = ", ".join(sorted(found)) or "none"
+    points = installed_plants()
+    if name not in points:
+        shown = ", ".join(sorted(points)) or "none"
         raise InputError(f"no installed package registers a plant '{name}' under '{ENTRY_POINTS}'; installed: {shown}")
     step = "loaded"
     try:
-        factory = found[name].load()
+        factory = points[name].load()
         step = f"made with {', '.join(options) or 'no options'}"
         plant = factory(**options)
     except CounterpoiseError:
         raise
     except Exception as error:  # a driver's code, which may need libraries and ports that are not there
         reason = f"{type(error).__name__}: {error}"
-        raise InputError(f"plant '{name}' ({found[name].value}) cannot be {step}: {reason}") from error
+        raise InputError(f"plant '{name}' ({points[name].value}) cannot be {step}: {reason}") from error
     if not isinstance(plant, Plant):
         missing = [member for member in _MEMBERS if not hasattr(plant, member)]
-        raise InputError(f"plant '{name}' ({found[name].value}) is no plant; it lacks {', '.join(missing)}")
+        raise InputError(f"plant '{name}' ({points[name].value}) is no plant; it lacks {', '.join(missing)}")
     return plant
 
 

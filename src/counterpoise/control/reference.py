@@ -17,9 +17,9 @@ from ..errors import InputError
 from ..foundation import Array, frozen
 
 SPEED_PEAK = 1.875
-"""Largest speed of a least-jerk move over its mean: 15/8."""
+"""Largest speed of a minimum-jerk move over its mean: 15/8."""
 ACCELERATION_PEAK = 10.0 / math.sqrt(3.0)
-"""Largest acceleration of a least-jerk move, times its duration squared, over its length."""
+"""Largest acceleration of a minimum-jerk move, times its duration squared, over its length."""
 
 
 class Desired(NamedTuple):
@@ -52,15 +52,15 @@ class Hold:
 
     def __init__(self, q: npt.ArrayLike | None = None) -> None:
         """Stay at ``q`` [rad or m], shape (n,); None for where the arm is when the law starts."""
-        self._given = None if q is None else _vector(q, "q")
-        self._desired = None if self._given is None else Desired(self._given, frozen(np.zeros(len(self._given))))
+        self._fixed = None if q is None else _vector(q, "q")
+        self._desired = None if self._fixed is None else Desired(self._fixed, frozen(np.zeros(len(self._fixed))))
 
     def reset(self, q: Array) -> None:
         """Begin with the arm at q [rad or m], shape (n,)."""
-        if self._given is None:
+        if self._fixed is None:
             self._desired = Desired(frozen(q), frozen(np.zeros(len(q))))
         else:
-            _same_length(self._given, q, "q")
+            _same_length(self._fixed, q, "q")
 
     def at(self, time: float) -> Desired:
         """Return the pose, at rest."""
@@ -84,15 +84,15 @@ class _Periodic:
         if not 1e-3 <= period <= 1e6:
             raise InputError(f"period is {period!r}; expected 1e-3 to 1e6 s")
         self._period = float(period)
-        self._given = None if centre is None else _vector(centre, "centre")
-        if self._given is not None:
-            _same_length(self._amplitude, self._given, "centre")
-        self._centre = self._given
+        self._fixed = None if centre is None else _vector(centre, "centre")
+        if self._fixed is not None:
+            _same_length(self._amplitude, self._fixed, "centre")
+        self._centre = self._fixed
 
     def reset(self, q: Array) -> None:
         """Begin with the arm at q [rad or m], shape (n,)."""
         _same_length(self._amplitude, q, "amplitude")
-        self._centre = frozen(q) if self._given is None else self._given
+        self._centre = frozen(q) if self._fixed is None else self._fixed
 
     def at(self, time: float) -> Desired:
         """Return position and velocity ``time`` seconds after the reset."""
@@ -125,8 +125,8 @@ class Sine(_Periodic):
         return float(np.sin(angle)), float(2.0 * np.pi * np.cos(angle))
 
 
-def least_jerk(part: float) -> tuple[float, float]:
-    """Return how much of a move with least jerk is done after a share of its time, and the slope over that share.
+def minimum_jerk(part: float) -> tuple[float, float]:
+    """Return how much of a move with minimum jerk is done after a share of its time, and the slope over that share.
 
     s(σ) = 10 σ³ − 15 σ⁴ + 6 σ⁵, from rest to rest; the velocity is the way times s'(σ) by the time of the move.
 
@@ -136,18 +136,18 @@ def least_jerk(part: float) -> tuple[float, float]:
     return part**3 * (10.0 - 15.0 * part + 6.0 * part * part), 30.0 * part**2 * (1.0 - part) ** 2
 
 
-def move_time(way: Array, speed: Array, acceleration: Array | None = None) -> float:
-    """Return the time of a least-jerk move within speeds and accelerations [s].
+def move_time(distance: Array, speed: Array, acceleration: Array | None = None) -> float:
+    """Return the time of a minimum-jerk move within speeds and accelerations [s].
 
     Args:
-        way: How far each joint goes [rad or m], shape (n,).
+        distance: How far each joint goes [rad or m], shape (n,).
         speed: Largest speeds [rad/s or m/s], shape (n,).
         acceleration: Largest accelerations [rad/s² or m/s²], shape (n,); None for any.
     """
-    time = SPEED_PEAK * float(np.max(np.abs(way) / speed, initial=0.0))
+    time = SPEED_PEAK * float(np.max(np.abs(distance) / speed, initial=0.0))
     if acceleration is None:
         return time
-    return max(time, math.sqrt(ACCELERATION_PEAK * float(np.max(np.abs(way) / acceleration, initial=0.0))))
+    return max(time, math.sqrt(ACCELERATION_PEAK * float(np.max(np.abs(distance) / acceleration, initial=0.0))))
 
 
 def smooth_step(part: float) -> float:
@@ -161,7 +161,7 @@ def not_begun() -> InputError:
 
 
 class Eased:
-    """Another reference, faded in: s(t) of the way from the start to it, s rising from 0 to 1 with least jerk.
+    """Another reference, faded in: s(t) of the way from the start to it, s rising from 0 to 1 with minimum jerk.
 
     A sine begins at full speed; eased, it begins at rest.
     """
@@ -185,13 +185,13 @@ class Eased:
         if time >= self._over or self._start is None:
             return wanted
         part = max(time, 0.0) / self._over
-        share, slope = least_jerk(part)
-        way = wanted.q - self._start
-        return Desired(self._start + share * way, share * wanted.dq + slope / self._over * way)
+        fraction, slope = minimum_jerk(part)
+        distance = wanted.q - self._start
+        return Desired(self._start + fraction * distance, fraction * wanted.dq + slope / self._over * distance)
 
 
 class PoseList:
-    """Go through poses, each move with least jerk, at rest at both ends."""
+    """Go through poses, each move with minimum jerk, at rest at both ends."""
 
     def __init__(self, poses: Sequence[npt.ArrayLike], *, speed: npt.ArrayLike, dwell: float = 0.0) -> None:
         """Go from where the arm is to the first pose, then to the next, and stay at the last.
@@ -242,7 +242,7 @@ class PoseList:
         if part >= 1.0:
             return Desired(end, self._rest)
         part = max(part, 0.0)
-        done, slope = least_jerk(part)
+        done, slope = minimum_jerk(part)
         return Desired(begin + done * (end - begin), slope / needed * (end - begin))
 
 

@@ -3,7 +3,7 @@
 In the order of a control period a tick reads a sample, checks it, lets the laws compute a torque, limits the torque and
 writes it. ``Run._choose_torque`` does the middle part, ``Run._exchange`` writes and then reads and checks the sample of
 the next tick. ``Laws`` sums the laws and passes from one set of laws to the next without a bump; ``Switch``, ``Halt``
-and ``Kept`` are what a run is asked for, why it ends and what it leaves applied.
+and ``LastTorque`` are what a run is asked for, why it ends and what it leaves applied.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Run:
         clock: Clock | None,
         damping: Array | None,
         builder: LogBuilder | None,
-        kept: Kept | None = None,
+        previous: LastTorque | None = None,
     ) -> None:
         """Read the first sample and prepare everything that a tick needs; nothing is sent yet.
 
@@ -67,7 +67,7 @@ class Run:
             clock: What to wait for; None leaves the pace to the plant.
             damping: Damping of the safe stop [N m s/rad or N s/m], shape (n,); None for the default.
             builder: Takes the log; None for no log.
-            kept: What the run before this one left applied; None for nothing.
+            previous: What the run before this one left applied; None for nothing.
 
         Raises:
             SafetyError: The first sample cannot be had or is bad, or a law cannot start.
@@ -86,7 +86,7 @@ class Run:
         self._fault = 0
         self._first_time = float(first.time)
         self._braked = held_by_brakes(plant)
-        tau, source = self._torque_found(first, kept)
+        tau, source = self._first_torque(first, previous)
         safety.start_from(tau)
         self.recorder = Recorder(safety, builder)
         settings, dt = safety.settings, safety.dt
@@ -97,16 +97,16 @@ class Run:
         if damping is None:
             damping = stop_damping(robot, first.q, safety.limits, settings.stop_damping, dt)
         self._safe_stop = SafeStop(plant, robot, safety, damping)
-        self._laws_given = tuple(laws)
+        self._first_laws = tuple(laws)
         self._begin(laws, first)
         self.recorder.event("started", f"from {source}")
 
     @property
-    def kept(self) -> Kept:
+    def applied(self) -> LastTorque:
         """What stays applied when the run is over and the arm is not stopped."""
         watchdog = math.inf if self._plant.watchdog is None else self._plant.watchdog
         ended = self._first_time + self.recorder.tick * self._safety.dt
-        return Kept(self._safety.last.copy(), ended + watchdog)
+        return LastTorque(self._safety.last.copy(), ended + watchdog)
 
     def _first_sample(self) -> Sample:
         try:
@@ -115,8 +115,8 @@ class Run:
         except CounterpoiseError:
             raise
         except Exception as error:  # a driver's code: nothing has been sent yet
-            told = f"the run was not started: the plant could not be read: {type(error).__name__}: {error}"
-            raise PlantError(told) from error
+            message = f"the run was not started: the plant could not be read: {type(error).__name__}: {error}"
+            raise PlantError(message) from error
         if fault:
             raise error_of(Fault(fault))(f"the run was not started: {self._safety.reason(fault)}")
         return first
@@ -133,7 +133,7 @@ class Run:
             watch = FallWatch(self._safe_stop.robot, first, safety.last, ticks, safety.dt)
             self._fall = None if watch.over else watch
 
-    def _torque_found(self, first: Sample, kept: Kept | None) -> tuple[Array, str]:
+    def _first_torque(self, first: Sample, previous: LastTorque | None) -> tuple[Array, str]:
         """Return the torque that is being applied [N m or N], as far as it is known, and where it comes from.
 
         What an arm that adds gravity itself measures is not what it was commanded: sent as a command, its weight would
@@ -142,11 +142,11 @@ class Run:
         plant = self._plant
         if self._braked is not None:
             return np.zeros(self._safety.n), "zero torque, on closed brakes"
-        measured = plant.effort_kind == "torque" and not first.flags & SampleFlag.EFFORT_INVALID
+        measured = plant.effort_kind == "torque" and not first.flags & SampleFlag.TAU_INVALID
         if measured and not plant.adds_gravity:
-            return first.effort, "the measured torque"
-        if kept is not None and first.time <= kept.until:
-            return kept.tau, "the torque that was kept"
+            return first.tau, "the measured torque"
+        if previous is not None and first.time <= previous.until:
+            return previous.tau, "the torque of the run before"
         return np.zeros(self._safety.n), "zero torque"
 
     @staticmethod
@@ -157,8 +157,8 @@ class Run:
         except CounterpoiseError:
             raise
         except Exception as error:  # a user's code: nothing has been sent yet
-            told = f"the run was not started: a law's reset raised {type(error).__name__}: {error}"
-            raise LawError(told) from error
+            message = f"the run was not started: a law's reset raised {type(error).__name__}: {error}"
+            raise LawError(message) from error
 
     def go(self, ticks: float, until: Callable[[Sample], bool] | None) -> Halt:
         """Run ticks until the end, a fault that is not bridged, or a signal."""
@@ -205,7 +205,7 @@ class Run:
         safety.reset(safety.last)
         self._fault = safety.check(sample, self._now())
         self._first_time = float(sample.time)
-        self._begin(self._laws_given, sample)
+        self._begin(self._first_laws, sample)
         of_run.event("brakes_opened", f"after {took:.3g} s; the model's gravity holds the arm")
         return None
 
@@ -445,8 +445,8 @@ class Switch(NamedTuple):
     fresh: bool
 
 
-class Kept(NamedTuple):
-    """What a run that was told to keep going leaves applied.
+class LastTorque(NamedTuple):
+    """What a run leaves applied that ends without a stop.
 
     Attributes:
         tau: The torque sent last [N m or N], shape (n,).
@@ -494,7 +494,7 @@ class Laws:
     """Laws whose torques are summed, fading in over those that came before.
 
     Over the blend time T both run, τ = (1 − s) τ_before + s τ_now with s = σ²(3 − 2σ), σ = t / T: continuous, never
-    beyond the two, and with feedback throughout. A law that is in both sets keeps its whole share, and is asked once.
+    beyond the two, and with feedback throughout. A law that is in both sets keeps its whole weight, and is asked once.
     """
 
     def __init__(self, laws: Sequence[Law], safety: SafetyFilter) -> None:
@@ -536,10 +536,10 @@ class Laws:
             self._before, self._blending = (), False
             self._changed()
             return asked
-        share = smooth_step(self._tick / self._ticks)
+        fraction = smooth_step(self._tick / self._ticks)
         self._tick += 1
-        before = [_scaled(law.torque(sample, time), 1.0 - share) for law in self._before]
-        now = [torque if stays else _scaled(torque, share) for torque, stays in zip(asked, self._stays, strict=True)]
+        before = [_scaled(law.torque(sample, time), 1.0 - fraction) for law in self._before]
+        now = [torque if stays else _scaled(torque, fraction) for torque, stays in zip(asked, self._stays, strict=True)]
         return [*before, *now]
 
     def tell(self, cut: Array) -> None:
@@ -584,6 +584,6 @@ def _among(law: Law, laws: Sequence[Law]) -> bool:
     return any(law is other for other in laws)
 
 
-def _scaled(torque: Array, share: float) -> Array:
+def _scaled(torque: Array, fraction: float) -> Array:
     """Scale what is a torque; leave anything else for the filter to refuse."""
-    return share * torque if isinstance(torque, np.ndarray) and torque.dtype == np.float64 else torque
+    return fraction * torque if isinstance(torque, np.ndarray) and torque.dtype == np.float64 else torque

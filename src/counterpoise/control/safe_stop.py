@@ -79,8 +79,8 @@ class SafeStop:
             over = falling - self._ramp_ticks
             self.done = over >= self._rest_ticks or not np.any(self._safety.last)
             return np.zeros(self._safety.n)
-        share = 1.0 if falling < 0 else 1.0 - falling / self._ramp_ticks
-        tau = np.zeros(self._safety.n) if self._adds_gravity else share * self.robot.gravity(sample.q)
+        fraction = 1.0 if falling < 0 else 1.0 - falling / self._ramp_ticks
+        tau = np.zeros(self._safety.n) if self._adds_gravity else fraction * self.robot.gravity(sample.q)
         if damped:
             tau -= np.clip(self._damping * sample.dq, -self._most_damping, self._most_damping)
         return tau
@@ -98,18 +98,18 @@ def _rest_time(limits: Limits) -> float:
     return float(np.max(limits.effort / limits.rate, initial=0.0))
 
 
-def stop_damping(robot: Robot, q: Array, limits: Limits, share: float, dt: float) -> Array:
+def stop_damping(robot: Robot, q: Array, limits: Limits, fraction: float, dt: float) -> Array:
     """Return damping for a safe stop [N m s/rad or N s/m], shape (n,).
 
-    At top speed it uses ``share`` of the effort limit, unless that would slow the joint, with the inertia it has at q,
-    faster than in SLOWEST_TICKS periods.
+    At top speed it uses ``fraction`` of the effort limit, unless that would slow the joint, with the inertia it has at
+    q, faster than in SLOWEST_TICKS periods.
 
     Args:
         robot: The arm.
         q: Its pose [rad or m], shape (n,).
         limits: Its limits.
-        share: Share of the effort limit.
+        fraction: Fraction of the effort limit.
         dt: Time between two ticks [s].
     """
-    by_limits = np.where(np.isfinite(limits.velocity), share * limits.effort / limits.velocity, np.inf)
+    by_limits = np.where(np.isfinite(limits.velocity), fraction * limits.effort / limits.velocity, np.inf)
     return frozen(np.minimum(by_limits, joint_inertias(robot, q) / (SLOWEST_TICKS * dt)))

@@ -58,20 +58,20 @@ class FallWatch:
         message: What happened, in words.
     """
 
-    def __init__(self, robot: Robot, first: Sample, found: Array, ticks: int, dt: float) -> None:
+    def __init__(self, robot: Robot, first: Sample, first_torque: Array, ticks: int, dt: float) -> None:
         """Prepare.
 
         Args:
             robot: The arm's model, payload included.
             first: The sample that the run starts from.
-            found: The torque that was found [N m or N], shape (n,).
+            first_torque: The torque that was found [N m or N], shape (n,).
             ticks: Ticks of the blend.
             dt: Time between two ticks [s].
         """
-        self._robot, self._start, self._found = robot, np.array(first.q), np.array(found)
+        self._robot, self._start, self._first_torque = robot, np.array(first.q), np.array(first_torque)
         self._ticks, self._dt, self._tick = ticks, dt, 0
         self._needed = robot.gravity(first.q)
-        self._watched = self._found * np.sign(self._needed) < HELD_SHARE * np.abs(self._needed)
+        self._watched = self._first_torque * np.sign(self._needed) < HELD_SHARE * np.abs(self._needed)
         self._inertia = np.maximum(joint_inertias(robot, first.q), _LEAST_INERTIA)
         self._most = np.where(rotary(robot), FALLEN_ROTARY, FALLEN_LINEAR)
         self._speed, self._explained = np.zeros(robot.n), np.zeros(robot.n)
@@ -90,12 +90,12 @@ class FallWatch:
             sample: The sample, a good one.
             asked: What is asked for in all [N m or N]: arrays of shape (n,) to be summed.
         """
-        share = smooth_step(self._tick / self._ticks)
+        fraction = smooth_step(self._tick / self._ticks)
         self._tick += 1
         gravity = self._robot.gravity(sample.q)
-        missing = (1.0 - share) * (self._found - gravity)
+        missing = (1.0 - fraction) * (self._first_torque - gravity)
         # The rest of the sum is the laws' share: s τ_laws.
-        laws = np.sum(asked, axis=0) - (1.0 - share) * self._found - share * gravity
+        laws = np.sum(asked, axis=0) - (1.0 - fraction) * self._first_torque - fraction * gravity
         travel = sample.q - self._start
         down = -np.sign(self._needed)
         self._speed += self._dt * missing / self._inertia
@@ -111,9 +111,10 @@ class FallWatch:
         unit = effort_units(self._robot)[joint]
         self.message = (
             f"joint '{self.joint}' fell by {abs(travel[joint]):.3g} {position_units(self._robot)[joint]} while the run "
-            f"took it over: it was found with {self._found[joint]:.3g} {unit} and needs {self._needed[joint]:.3g} "
-            f"{unit}. Brakes that have just opened, or a drive that reports an effort of 0, look like this. A plant "
-            "that stands on brakes must say so (held='brakes', release()); else let its drives hold the arm first"
+            f"took it over: it was found with {self._first_torque[joint]:.3g} {unit} and needs "
+            f"{self._needed[joint]:.3g} {unit}. Brakes that have just opened, or a drive that reports "
+            "an effort of 0, look like this. A plant that stands on brakes must say so (held='brakes', "
+            "release()); else let its drives hold the arm first"
         )
         return True
 

@@ -204,7 +204,7 @@ class ProcessSignals:
     def reset(self) -> None:
         """Forget everything."""
         self.drives: dict[int, PlantUse] = {}
-        self._kept: dict[int, ref[PlantUse]] = {}
+        self._waiting: dict[int, ref[PlantUse]] = {}
         self.entered: list[Plant] = []
         self.left: dict[int, tuple[Callable[[], Plant | None], int]] = {}
         self.pending = self.depth = self.blocks = 0
@@ -241,7 +241,7 @@ class ProcessSignals:
         """Give the signals back when nothing is driven any more; in the main thread only."""
         with self.edge:  # the watching thread must not send a signal that nobody would handle
             os.getppid()  # a system call: what was sent to this thread before has arrived when it returns
-            if not self._previous or self.depth or self.blocks or self.drives or self.kept() or self.pending:
+            if not self._previous or self.depth or self.blocks or self.drives or self.waiting() or self.pending:
                 return
             previous, self._previous = self._previous, {}
             other = signal.set_wakeup_fd(-1)
@@ -263,7 +263,7 @@ class ProcessSignals:
             self._stuck = False
             if not _inside(frame, SCOPES):  # it came out by itself, and is about to raise it
                 raise self.take()
-        if self.depth or self.drives or self.kept() or _inside(frame, PROTECTED) or _swallows(frame):
+        if self.depth or self.drives or self.waiting() or _inside(frame, PROTECTED) or _swallows(frame):
             return  # the watching thread sends it again
         error = self.take()
         self.restore()
@@ -272,7 +272,7 @@ class ProcessSignals:
     def note(self, number: int) -> None:
         """Ask everything that is driven to end."""
         self.pending = self.pending or number
-        for drive in (*tuple(self.drives.values()), *self.kept()):
+        for drive in (*tuple(self.drives.values()), *self.waiting()):
             drive.ask(number)
 
     def take(self) -> BaseException:
@@ -287,7 +287,7 @@ class ProcessSignals:
         """Note what drives; while a signal is to be raised, or a job of the same thread has to end, so has this."""
         self.watched()
         self.drives[id(drive)] = drive  # before the look at the signal: the handler first sets it, then asks
-        self._kept.pop(id(drive), None)
+        self._waiting.pop(id(drive), None)
         asked = [each.asked for each in self._here() if each.asked is not None]
         if self.pending or asked:
             drive.ask(self.pending or asked[0])
@@ -301,11 +301,11 @@ class ProcessSignals:
     def keep(self, drive: PlantUse) -> None:
         """Note that it is over with its last torque kept."""
         key = id(drive)
-        self._kept[key] = ref(drive, lambda _: self._kept.pop(key, None))
+        self._waiting[key] = ref(drive, lambda _: self._waiting.pop(key, None))
 
-    def kept(self) -> list[PlantUse]:
+    def waiting(self) -> list[PlantUse]:
         """Return the drives whose last torque is kept, for a run that takes it over."""
-        return [drive for each in tuple(self._kept.values()) if (drive := each()) is not None]
+        return [drive for each in tuple(self._waiting.values()) if (drive := each()) is not None]
 
     def leave(self, plant: Plant) -> None:
         """Note that a plant is being left by this thread: whoever begins to drive it elsewhere comes too late."""
@@ -399,12 +399,12 @@ class ProcessSignals:
                 over = time.monotonic() - drive.asked_at - drive.longest
                 if idle * POLL > STALLED or over > 0.0:
                     self._abandon(drive)
-            for drive in self.kept():
+            for drive in self.waiting():
                 if drive.asked is not None:
                     waits[id(drive)] = waits.get(id(drive), 0) + 1
                     if waits[id(drive)] * POLL > KEPT_WAIT:
-                        self._kept.pop(id(drive), None)
-            if not asked and all(drive.asked is None for drive in self.kept()):
+                        self._waiting.pop(id(drive), None)
+            if not asked and all(drive.asked is None for drive in self.waiting()):
                 if not self.pending:
                     return
                 if time.monotonic() - sent_at > LATE:

@@ -4,7 +4,7 @@ With τ_des what another law asks of the links, τ_est what the plate feels of i
 
     τ = g + c τ_des + x,   x = ∫ k_int (τ_des − τ_est) dt            ([Morel2000], eq. 25 with c = 1)
 
-with c the argument ``feed_forward`` (1 unless stated). Around a torque signal this is torque control (eq. 25); around
+with c the argument ``feedforward`` (1 unless stated). Around a torque signal this is torque control (eq. 25); around
 :class:`~.pd.PD` it is position control (eqs. 26–27), with K_d = 0 that of the hydraulic arm. Both torques are without
 gravity, as eq. (21) means it. A plate that is lost lets x fade to (1 − c) τ_des, so that g + τ_des is left.
 
@@ -61,7 +61,7 @@ class TorqueCompensator(Protocol):
 
 
 class IntegralCompensator:
-    """x = ∫ k_int e dt + k_pt e + k_dt de/dt, with e the torque error ([Morel2000], eq. 25, without its feed-forward).
+    """x = ∫ k_int e dt + k_pt e + k_dt de/dt, with e the torque error ([Morel2000], eq. 25, without its feedforward).
 
     The paper's compensator is the integral alone. A proportional term shortens the way to the limit of stability, and
     a derivative one differentiates the plate's noise; both are here so that this can be seen.
@@ -167,7 +167,7 @@ class TorqueLoop:
         *,
         dt: float,
         gravity: Robot | Literal["tare", "plant"],
-        feed_forward: npt.ArrayLike = 1.0,
+        feedforward: npt.ArrayLike = 1.0,
         start: Literal["effort", "zero"] = "effort",
         blend_time: float = BLEND_TIME,
     ) -> None:
@@ -180,7 +180,7 @@ class TorqueLoop:
             dt: Nominal time between two ticks [s].
             gravity: What holds the weight: a robot's model; "tare", the torque that held the arm at the start, for
                 small motions of an unknown arm; or "plant", for an arm that bears its own weight.
-            feed_forward: c, shape (n,) or one number; 1 in eq. (25), 0 for the integral alone.
+            feedforward: c, shape (n,) or one number; 1 in eq. (25), 0 for the integral alone.
             start: Where x begins: at what the measured effort is beyond g + c τ_des, so that nothing jumps, or "zero"
                 for a plant whose efforts are no torques.
             blend_time: Time from the torque loop to its fallback [s].
@@ -206,7 +206,7 @@ class TorqueLoop:
         n = robot.n
         self.desired, self.plate, self.compensator = desired, plate, compensator
         self._listener = desired if isinstance(desired, LimitAware) else None
-        self.feed_forward = gain(feed_forward, "feed_forward", n)
+        self.feedforward = gain(feedforward, "feedforward", n)
         self._robot = gravity if isinstance(gravity, Robot) else None
         self._gravity, self._start = gravity, start
         self._dt, self._blend_time = checked_dt(dt), blend_time
@@ -215,9 +215,9 @@ class TorqueLoop:
         self._return_ticks = max(1, math.ceil(RETURN_TIME / dt))
         self._hold, self._tare = np.zeros(n), np.zeros(n)
         self._tau, self._error = np.zeros(n), np.zeros(n)
-        self._found: Array | None = None
+        self._first_torque: Array | None = None
         self.correction, self._faded_from = np.zeros(n), np.zeros(n)
-        self._rest = 1.0 - self.feed_forward
+        self._rest = 1.0 - self.feedforward
         self.closed, self._begun, self._fresh = True, False, True
         self._bad = self._good = self._fade = 0
         self._news: list[tuple[str, str]] = []
@@ -249,7 +249,7 @@ class TorqueLoop:
             deepcopy(self.compensator),
             dt=self._dt,
             gravity=robot if isinstance(self._gravity, Robot) else self._gravity,
-            feed_forward=self.feed_forward,
+            feedforward=self.feedforward,
             start=self._start,
             blend_time=self._blend_time,
         )
@@ -257,7 +257,7 @@ class TorqueLoop:
             held = self.plate.sensor.robot if self._bare is None else self._bare[1]
             other._bare = robot, robot.with_payloads(held.payloads)
             other._tare[:] = self._tare
-        other._found = self._found
+        other._first_torque = self._first_torque
         other.correction[:], other._faded_from[:] = self.correction, self._faded_from
         other.closed, other._begun, other._fresh = self.closed, self._begun, self._fresh
         other._bad, other._good, other._fade = self._bad, self._good, self._fade
@@ -276,13 +276,13 @@ class TorqueLoop:
             )
         self.plate.reset()
         self.desired.reset(sample)
-        measured = not sample.flags & SampleFlag.EFFORT_INVALID and bool(np.isfinite(sample.effort).all())
+        measured = not sample.flags & SampleFlag.TAU_INVALID and bool(np.isfinite(sample.tau).all())
         if self._gravity == "tare":
             if not measured:
                 raise InputError("gravity='tare' needs the torque that holds the arm, and the plant measures none")
-            self._tare[:] = self._hold[:] = sample.effort
+            self._tare[:] = self._hold[:] = sample.tau
             self._bare = None
-        self._found = sample.effort.copy() if self._start == "effort" and measured else None
+        self._first_torque = sample.tau.copy() if self._start == "effort" and measured else None
         self.closed, self._begun, self._fresh = True, False, True
         self._bad = self._good = self._fade = 0
         self._news.clear()
@@ -300,7 +300,7 @@ class TorqueLoop:
         usable = self.plate.read(sample)
         if usable:
             np.subtract(wanted, self.plate.value, out=error)
-        np.multiply(wanted, self.feed_forward, out=tau)
+        np.multiply(wanted, self.feedforward, out=tau)
         np.add(tau, self._hold, out=tau)
         if not self._begun:
             self._begin(tau)
@@ -332,7 +332,7 @@ class TorqueLoop:
     def _begin(self, without: Array) -> None:
         """Let the torque begin with the one that was found; ``without`` is it without a correction."""
         self._begun = True
-        self.correction[:] = 0.0 if self._found is None else self._found - without
+        self.correction[:] = 0.0 if self._first_torque is None else self._first_torque - without
 
     def _lose(self) -> None:
         """Bridge a tick without an estimate, or begin to fall back."""
@@ -346,9 +346,9 @@ class TorqueLoop:
     def _fall_back(self, wanted: Array, usable: bool) -> None:
         """Fade the correction out; close the loop again where the estimate has been good for long enough."""
         self._fade = min(self._fade + 1, self._fade_ticks)
-        share = smooth_step(self._fade / self._fade_ticks)
-        np.multiply(self._rest * wanted, share, out=self.correction)
-        self.correction += (1.0 - share) * self._faded_from
+        fraction = smooth_step(self._fade / self._fade_ticks)
+        np.multiply(self._rest * wanted, fraction, out=self.correction)
+        self.correction += (1.0 - fraction) * self._faded_from
         self._good = self._good + 1 if usable else 0
         if self._good < self._return_ticks:
             return

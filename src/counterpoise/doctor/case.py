@@ -21,7 +21,7 @@ CONSEQUENCES = {
     **dict.fromkeys((LogFault.EFFORT_SIGN, LogFault.POSITION_SIGN, LogFault.JOINT_ORDER), Consequence.DANGER),
     **dict.fromkeys((LogFault.DEGREES, LogFault.EFFORT_IS_CURRENT, LogFault.MOTOR_SIDE), Consequence.DANGER),
     **dict.fromkeys((LogFault.MOUNT, LogFault.GRAVITY_COMPENSATED, LogFault.PAYLOAD), Consequence.DANGER),
-    LogFault.GAIN: Consequence.SPOILS,
+    LogFault.GAIN: Consequence.INVALIDATES,
     **dict.fromkeys((LogFault.SPRING, LogFault.COUNTERBALANCE, LogFault.CABLE), Consequence.LIMITS),
     **dict.fromkeys((LogFault.OFFSET, LogFault.MODEL_DIFFERS), Consequence.LIMITS),
 }
@@ -116,7 +116,7 @@ class Case:
         return {self.names[joint]: rounded(effect[joint]) for joint in self.alive if effect[joint] > 0.0}
 
     def settled(self, finding: Finding, change: Change) -> Finding:
-        """Return a finding with what else would explain the data as well: then it is one of a set, and mends nothing.
+        """Return a finding with what else would explain the data as well: then it is one of a set, and fixes nothing.
 
         Args:
             finding: The finding as if nothing else would do.
@@ -191,7 +191,7 @@ class Case:
 
 
 def among(finding: Finding, rivals: Mapping[LogFault, tuple[int, ...]], names: tuple[str, ...]) -> Finding:
-    """Return a finding as one of a set that the data cannot tell apart.
+    """Return a finding as one of a set that the data cannot distinguish.
 
     Args:
         finding: The finding by itself.
@@ -206,7 +206,7 @@ def among(finding: Finding, rivals: Mapping[LogFault, tuple[int, ...]], names: t
     return replace(
         finding,
         consequence=min(finding.consequence, *(CONSEQUENCES[fault] for fault in rivals)),
-        sentence=f"{finding.sentence} These data do not tell it from {' or '.join(told)}.",
+        sentence=f"{finding.sentence} These data cannot distinguish it from {' or '.join(told)}.",
         remedy=f"{finding.remedy} First find out which it is.",
         subjects=tuple(dict.fromkeys((*finding.subjects, *(names[j] for joints in rivals.values() for j in joints)))),
         alternatives=(*finding.alternatives, *(word for word in words if word not in finding.alternatives)),

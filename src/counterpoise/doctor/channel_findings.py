@@ -333,7 +333,7 @@ def _gain(case: Case, change: Change, factor: float) -> Finding:
     return case.settled(
         Finding(
             fault=LogFault.GAIN,
-            consequence=Consequence.SPOILS,
+            consequence=Consequence.INVALIDATES,
             subjects=(name,),
             sentence=f"The effort of {name} is {size}: so read, {shrinks(numbers)}.",
             remedy=f"Check the torque constant and gear of {name}, or correct it: effort_gain = {short(factor)}.",

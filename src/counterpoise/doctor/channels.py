@@ -41,7 +41,7 @@ FROZEN_RUNS = 6.0
 CAUGHT_UP = 3.0
 """Steps by which a coarse effort must go on after a stretch for it to have been stuck."""
 MUCH = 0.02
-"""Share of a recording that spoils it; less only limits it."""
+"""Fraction of a recording that invalidates it; less only limits it."""
 
 ChannelKind = Literal["position", "velocity", "effort", "plate"]
 
@@ -207,7 +207,7 @@ def _dead_finding(kind: ChannelKind, found: list[Channel], weak: dict[int, dict[
         "position": "Check the encoder or the column that the mapping names; nothing can be computed without it.",
         "plate": "Check the cable and the amplifier of this channel; without it the plate cannot be used.",
     }[kind]
-    return Finding(LogFault.DEAD, Consequence.SPOILS, names, sentence, remedy, evidence)
+    return Finding(LogFault.DEAD, Consequence.INVALIDATES, names, sentence, remedy, evidence)
 
 
 def check_frozen(log: Log) -> list[Finding]:
@@ -324,7 +324,7 @@ def _frozen_finding(kind: ChannelKind, members: list[tuple[Channel, list[tuple[i
     )
     return Finding(
         LogFault.FROZEN,
-        Consequence.SPOILS if share > MUCH else Consequence.LIMITS,
+        Consequence.INVALIDATES if share > MUCH else Consequence.LIMITS,
         names,
         sentence,
         "Cut these stretches out (crop the recording in the mapping), and look for lost messages or a stalled reader.",
@@ -433,7 +433,7 @@ def _saturated(found: dict[ChannelKind, list[tuple[Channel, dict[str, Any]]]]) -
             "velocity": "Leave the column out of the mapping; the velocity is then differentiated from the position.",
         }.get(kind, "Move more slowly or with less load so that the drive stays inside its range, and record again.")
         evidence = {"channel": kind, "flat_at": {channel.name: numbers for channel, numbers in members}, "share": share}
-        consequence = Consequence.SPOILS if share > MUCH and kind != "velocity" else Consequence.LIMITS
+        consequence = Consequence.INVALIDATES if share > MUCH and kind != "velocity" else Consequence.LIMITS
         findings.append(Finding(LogFault.SATURATED, consequence, names, sentence, remedy, evidence))
     return findings
 
@@ -441,7 +441,7 @@ def _saturated(found: dict[ChannelKind, list[tuple[Channel, dict[str, Any]]]]) -
 def _told_saturated(share: float) -> Finding:
     return Finding(
         LogFault.SATURATED,
-        Consequence.SPOILS if share > MUCH else Consequence.LIMITS,
+        Consequence.INVALIDATES if share > MUCH else Consequence.LIMITS,
         PLATE_CHANNELS,
         f"The plate itself reports that it was at the end of its range in {percent(share)} of the samples.",
         "Choose a larger range, or a lighter motion, and record again.",

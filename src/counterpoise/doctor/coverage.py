@@ -163,18 +163,18 @@ def check_excitation(robot: Robot, log: Log, motion: Motion) -> list[Finding]:
     ]
     worst = int(joints[left[joints].argmax()])
     hardly = f" {listed(still)} hardly moved." if still else ""
-    combination = f" Least is told about {listed(found.weakest)}." if found.weakest else ""
+    combination = f" Least is known about {listed(found.weakest)}." if found.weakest else ""
     return [
         Finding(
             LogFault.EXCITATION,
             Consequence.LIMITS,
             names,
-            f"The recording says too little about the gravity of {listed(names)}: over its range the torque of "
-            f"{robot.joint_names[worst]} stays uncertain by {short(float(found.after[worst]))} "
+            f"The recording has too little information about the gravity of {listed(names)}: over its range the torque "
+            f"of {robot.joint_names[worst]} stays uncertain by {short(float(found.after[worst]))} "
             f"{effort_units(robot)[worst]}, {percent(float(left[worst]))} of what the model alone leaves."
             f"{hardly}{combination}",
             "Record more poses, spread over the joints' ranges and with every joint moved; until then keep the model's "
-            "values where the data are silent.",
+            "values where the data have no information.",
             {
                 "uncertainty_before": dict(zip(robot.joint_names, found.before.tolist(), strict=True)),
                 "uncertainty_after": dict(zip(robot.joint_names, found.after.tolist(), strict=True)),

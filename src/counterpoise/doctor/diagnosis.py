@@ -218,13 +218,14 @@ def _no_masses(robot: Robot, untold: tuple[str, ...], *, told: bool) -> Finding:
     )
     consequence = Consequence.NOTE
     if untold:
-        sentence += f" The sign of the efforts of {listed(untold)} is not told."
-        consequence = Consequence.LIMITS if told else Consequence.SPOILS
+        sentence += f" The sign of the efforts of {listed(untold)} is not identifiable."
+        consequence = Consequence.LIMITS if told else Consequence.INVALIDATES
     remedy = (
         "Calibrate: the weights come from the data alone, which needs more poses. Or take a description with masses."
-        if consequence < Consequence.SPOILS
+        if consequence < Consequence.INVALIDATES
         else "Record a motion that shows friction, state from which side poses were reached ([poses] side), or take a "
-        "description with masses: nothing here tells an effort that holds the arm from one with the opposite sign."
+        "description with masses: nothing here distinguishes an effort that holds the arm from one with the opposite "
+        "sign."
     )
     return Finding(LogFault.NO_MASSES, consequence, untold, sentence, remedy)
 
@@ -432,7 +433,7 @@ def diagnose(robot: Robot | None, log: Log) -> Diagnosis:
         log: The recording; its joints are the robot's, as ``read_log(path, robot)`` gives them.
 
     Returns:
-        The findings with their evidence, what to do, and the change of the mapping that mends what a mapping can.
+        The findings with their evidence, what to do, and the change of the mapping that fixes what a mapping can.
 
     Raises:
         InputError: The log has other joints than the robot.

@@ -15,7 +15,7 @@ class Consequence(IntEnum):
     """Good to know."""
     LIMITS = 1
     """A fit still works but is less certain, or less is identifiable."""
-    SPOILS = 2
+    INVALIDATES = 2
     """A fit would be wrong."""
     DANGER = 3
     """A compensation made from this would push the wrong way."""
@@ -89,10 +89,10 @@ class Finding:
         remedy: What to change, in one plain sentence.
         evidence: The numbers that show it, by name with unit ("correlation", "gain", "lag_s"), plain JSON values.
         confidence: How sure the doctor is, 0 to 1, that it is this or one of the alternatives.
-        alternatives: Other faults that these data cannot tell from this one (a gain error and a mass scale). The
+        alternatives: Other faults that these data cannot distinguish from this one (a gain error and a mass scale). The
             consequence is then the least that any of them has.
-        fix: Changes of the mapping that mend it: a nested table as in the mapping file (see recording/mapping.py),
-            empty where no mapping can mend it, and where an alternative would need another change.
+        fix: Changes of the mapping that fix it: a nested table as in the mapping file (see recording/mapping.py),
+            empty where no mapping can fix it, and where an alternative would need another change.
     """
 
     fault: LogFault

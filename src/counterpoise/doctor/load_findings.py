@@ -109,7 +109,7 @@ def name_mount(case: Case) -> list[Finding]:
 
 
 def name_payload(case: Case) -> list[Finding]:
-    """Name payloads that the model lacks. A mapping cannot mend that; the remedy says what to add."""
+    """Name payloads that the model lacks. A mapping cannot fix that; the remedy says what to add."""
     robot, tree = case.search.comparison.robot, case.search.comparison.robot.tree
     findings = []
     for body, (value, doubt) in sorted(case.fit.payload.items()):
@@ -208,7 +208,7 @@ def name_poor_model(case: Case) -> list[Finding]:
     return [
         Finding(
             fault=LogFault.MODEL_POOR,
-            consequence=Consequence.SPOILS,
+            consequence=Consequence.INVALIDATES,
             subjects=tuple(shares),
             sentence=(
                 "Is this the right robot? Model, friction and every fault that is looked for leave "

@@ -304,7 +304,9 @@ def motor_side_finding(robot: Robot, points: MotionPoints, excess: Excess, *, de
         evidence["coupling_suspected"] = [[first, second] for first, second, _ in pairs]
         evidence["speed_correlation"] = {f"{first}, {second}": value for first, second, value in pairs}
     if degrees_possible:
-        sentence += "; or they are degrees, and the efforts are in a unit of their own. These data do not tell which"
+        sentence += (
+            "; or they are degrees, and the efforts are in a unit of their own. These data do not determine which"
+        )
     alternatives = (LogFault.DEGREES.value, LogFault.EFFORT_IS_CURRENT.value) if degrees_possible else ()
     return Finding(
         fault=LogFault.MOTOR_SIDE,

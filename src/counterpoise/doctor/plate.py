@@ -162,7 +162,7 @@ def check_plate(robot: Robot, log: Log, motion: Motion | None) -> list[Finding]:
 
     Found, on arms that move over a good part of their range: sign; mirrored axes; yaw and tilt above 2° and SURE
     standard deviations; delays above SMALL_LAG; shares of mx and my in other channels above SMALL_MIX. Smaller ones are
-    left alone, but for turns beside a larger one: what is sure of them is stated and mended with it.
+    left alone, but for turns beside a larger one: what is sure of them is stated and fixed with it.
 
     Args:
         robot: The model, mounted as the robot stands.
@@ -211,7 +211,7 @@ class _Named:
     Attributes:
         yaw: The yaw is a fault by itself.
         tilt: The tilt is one.
-        stated_yaw: The yaw is stated, there or beside another fault of the axes, and mended.
+        stated_yaw: The yaw is stated, there or beside another fault of the axes, and fixed.
         stated_tilt: The same of the tilt.
     """
 
@@ -335,7 +335,7 @@ def _turns(fit: PlateFit, axes: PlateAxes, named: _Named) -> list[Finding]:
         findings.append(
             Finding(
                 LogFault.PLATE_YAW,
-                Consequence.DANGER if abs(axes.found.yaw) > 0.5 * math.pi else Consequence.SPOILS,
+                Consequence.DANGER if abs(axes.found.yaw) > 0.5 * math.pi else Consequence.INVALIDATES,
                 ("plate",),
                 f"The plate is {turned} {against}.",
                 DECLARE,
@@ -349,7 +349,7 @@ def _turns(fit: PlateFit, axes: PlateAxes, named: _Named) -> list[Finding]:
         findings.append(
             Finding(
                 LogFault.PLATE_TILT,
-                Consequence.SPOILS,
+                Consequence.INVALIDATES,
                 ("plate",),
                 f"{begin} plate is {turned} {against}.",
                 DECLARE,
@@ -438,7 +438,7 @@ def _cross_talk(fit: PlateFit) -> list[Finding]:
     return [
         Finding(
             LogFault.PLATE_CROSS_TALK,
-            Consequence.SPOILS if largest > 0.1 else Consequence.LIMITS,
+            Consequence.INVALIDATES if largest > 0.1 else Consequence.LIMITS,
             tuple(dict.fromkeys(PLATE_CHANNELS[i] for i, _ in found)),
             f"The {PLATE_CHANNELS[worst[1]]} shows in {PLATE_CHANNELS[worst[0]]}: {mix[worst]:+.3f} ± "
             f"{fit.mix_std[worst]:.3f}{unit}, where good plates stay below 0.005.",

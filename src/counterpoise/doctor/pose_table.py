@@ -19,7 +19,7 @@ JUMP = 0.1
 """Root mean square of the steps between rows, as a share of the range, from which rows jump. Samples of a motion take
 at least ten steps across it."""
 ROUGH = 1.0
-"""Change of the step over the step, root mean square, from which the next row cannot be told from the ones before. Of
+"""Change of the step over the step, root mean square, from which the next row does not follow from the ones before. Of
 random poses it is 1.7, of poses that stand twice 1.4, of a motion far below 1."""
 SLOW = 1.0
 """Time between rows from which they are poses, however they follow each other [s]: nobody samples a motion so."""

@@ -3,7 +3,7 @@
 They say how wrong a good description may be without anything being wrong with the recording. ``Cost`` is what a reading
 costs beforehand: how much log evidence a fault must bring before it is believed.
 
-Chosen once, on simulated training recordings (seeds 0 to 999 of studies/doctor_faults.py), so that sound recordings
+Chosen once, on simulated training recordings (seeds 0 to 999 of studies/doctor_faults.py), so that valid recordings
 raise no alarm; judged on others.
 """
 

@@ -120,11 +120,11 @@ def _refused(log: Log) -> list[Finding]:
     return [
         Finding(
             LogFault.TIME_DUPLICATES,
-            Consequence.SPOILS if guessed else Consequence.LIMITS,
+            Consequence.INVALIDATES if guessed else Consequence.LIMITS,
             (),
             f"Column '{told['column']}' of {told['file']} goes back in {told['back']} of its first {told['steps']} "
             f"steps, first in row {told['row']} (counted from 0): it is not used as time"
-            + (", and nothing else tells the time." if guessed else "."),
+            + (", and nothing else determines the time." if guessed else "."),
             "Sort the rows by time, name the right column ([time] column = …), or give the rate ([time] rate = …).",
             {"backward": told["back"], "steps": told["steps"], "row": told["row"]},
         )
@@ -134,7 +134,7 @@ def _refused(log: Log) -> list[Finding]:
 def _standing(count: int) -> Finding:
     return Finding(
         LogFault.TIME_DUPLICATES,
-        Consequence.SPOILS,
+        Consequence.INVALIDATES,
         (),
         f"Time never increases in {count} samples.",
         "Name the right time column in the mapping, or give the rate ([time] rate = …).",
@@ -164,7 +164,7 @@ def _not_increasing(log: Log, rows: npt.NDArray[np.intp], ordered: npt.NDArray[n
     return [
         Finding(
             LogFault.TIME_DUPLICATES,
-            Consequence.SPOILS if share > LEFT_OUT and len(left_out) > repeated else consequence,
+            Consequence.INVALIDATES if share > LEFT_OUT and len(left_out) > repeated else consequence,
             (),
             f"Time {' and '.join(told)}: {counted} left out ({percent(share)}), the first "
             f"{_place(log, row)} with {first:.3f} s.",
@@ -283,10 +283,10 @@ def check_rate(robot: Robot | None, log: Log) -> list[Finding]:
 def _contradicted(log: Log, match: VelocityMatch) -> Finding:
     rate = log.rate
     true = rate * match.factor
-    change, remedy, told = _mended(log, match.factor, true)
+    change, remedy, told = _fixed_rate(log, match.factor, true)
     return Finding(
         LogFault.RATE,
-        Consequence.SPOILS,
+        Consequence.INVALIDATES,
         (),
         f"Recorded velocities are {short(match.factor)} times the change of the recorded positions ({match.told}): "
         f"{told}.",
@@ -309,7 +309,7 @@ def _backwards(log: Log, match: VelocityMatch) -> list[Finding]:
     return [
         Finding(
             LogFault.RATE,
-            Consequence.SPOILS,
+            Consequence.INVALIDATES,
             (),
             f"Recorded velocities point against the change of the recorded positions ({match.told}): the rows run "
             "backwards in time, or all velocities have the opposite sign.",
@@ -320,7 +320,7 @@ def _backwards(log: Log, match: VelocityMatch) -> list[Finding]:
     ]
 
 
-def _mended(log: Log, factor: float, true: float) -> tuple[dict[str, Any], str, str]:
+def _fixed_rate(log: Log, factor: float, true: float) -> tuple[dict[str, Any], str, str]:
     """Return the change of the mapping that explains a factor, what to do, and the explanation."""
     mapping = log.declared.mapping
     velocity, position = mapping.get("velocity", {}), mapping.get("position", {})
@@ -399,7 +399,7 @@ def _speeds(robot: Robot, log: Log) -> list[Finding]:
     return [
         Finding(
             LogFault.RATE,
-            Consequence.SPOILS,
+            Consequence.INVALIDATES,
             (),
             f"At {log.rate:.4g} Hz the fastest joint runs at {size} its speed limit: the rate or the unit of the time "
             "is wrong.",

@@ -117,12 +117,12 @@ def _structural(tree: Tree) -> tuple[list[int], Array]:
         moving = regrouped[moment].copy()
         if rotary and felt:
             drop = _most_aligned(axis)
-            share = moving[drop] / axis[drop]  # e_drop = (axis − Σ others)/axis_drop
+            ratio = moving[drop] / axis[drop]  # e_drop = (axis − Σ others)/axis_drop
             for index in range(3):
                 if index != drop:
                     kept.append(4 * body + 1 + index)
-                    regrouped[4 * body + 1 + index] -= axis[index] * share
-            moving = np.outer(axis, share)
+                    regrouped[4 * body + 1 + index] -= axis[index] * ratio
+            moving = np.outer(axis, ratio)
         if parent != BASE:
             regrouped[4 * parent + 1 : 4 * parent + 4] += R_parent_joint @ moving
             if not mass_stays:

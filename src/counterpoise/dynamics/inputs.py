@@ -38,19 +38,19 @@ def as_rows(value: npt.ArrayLike, name: str, columns: Sequence[str]) -> Array:
         InputError: Wrong type or shape, or an entry that is not a number within ±MAX_INPUT.
     """
     try:
-        given = np.asarray(value)
+        values = np.asarray(value)
     except ValueError as error:
         raise InputError(f"{name} is not a rectangular array: {error}") from error
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise InputError(f"{name} has masked entries; expected a number for each of {listed(columns)}")
-    if given.dtype.kind not in "fiu":
-        raise InputError(f"{name} holds {given.dtype} values; expected real numbers")
+    if values.dtype.kind not in "fiu":
+        raise InputError(f"{name} holds {values.dtype} values; expected real numbers")
     n = len(columns)
-    if given.ndim not in (1, 2) or given.shape[-1] != n:
+    if values.ndim not in (1, 2) or values.shape[-1] != n:
         raise InputError(
-            f"{name} has shape {given.shape}; expected ({n},) or (k, {n}): one column each for {listed(columns)}"
+            f"{name} has shape {values.shape}; expected ({n},) or (k, {n}): one column each for {listed(columns)}"
         )
-    rows = np.ascontiguousarray(given, dtype=np.float64)
+    rows = np.ascontiguousarray(values, dtype=np.float64)
     refuse_bad_entries(rows, name, columns)
     return rows
 
@@ -120,7 +120,7 @@ def check_out(out: object, shape: tuple[int, ...], inputs: Sequence[Array]) -> A
         raise InputError(f"out has shape {out.shape}; expected {shape}")
     if not (out.flags.c_contiguous and out.flags.writeable and out.flags.aligned):
         raise InputError("out must be C-contiguous and writeable")
-    if any(np.may_share_memory(out, given) for given in inputs):
+    if any(np.may_share_memory(out, values) for values in inputs):
         raise InputError("out shares memory with an input; give it memory of its own")
     return out
 

@@ -161,7 +161,7 @@ class ReferenceKernel:
             # Dot products of rows, not a matrix product: a row's bytes must not depend on how many there are.
             wrenches = np.einsum("...j,ij->...i", wrenches, checked[:6]) - checked[6]
         spread = np.broadcast_to(wrenches, (*rows.shape[:-1], 6))
-        return _apply(lambda *given: base_torques(self.tree, *given), out, rows, spread, velocity, acceleration)
+        return _apply(lambda *values: base_torques(self.tree, *values), out, rows, spread, velocity, acceleration)
 
     def center_of_mass(self, q: npt.ArrayLike, out: Array | None = None) -> Array:
         """Return the centre of mass of the whole robot, base link and payload included.
@@ -311,7 +311,7 @@ class ReferenceKernel:
 def _apply(compute: Callable[..., Array], out: Array | None, *rows: Array) -> Array:
     """Run a batched computation on one pose or many, and put the result into ``out`` when there is one."""
     single = rows[0].ndim == 1
-    result = compute(*(np.atleast_2d(given) for given in rows))
+    result = compute(*(np.atleast_2d(values) for values in rows))
     if single:
         result = result[0]
     if out is None:

@@ -6,7 +6,7 @@ from ..foundation import lazy_names
 
 if TYPE_CHECKING:
     from .autocorrelation import Blocking as Blocking
-    from .autocorrelation import inflation_of as inflation_of
+    from .autocorrelation import autocorrelation_times as autocorrelation_times
     from .chosen_terms import Terms as Terms
     from .column_statistics import CERTAIN as CERTAIN
     from .column_statistics import all_joints as all_joints
@@ -113,7 +113,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "samples": ("Samples",),
     },
     shared={
-        "autocorrelation": ("Blocking", "inflation_of"),
+        "autocorrelation": ("Blocking", "autocorrelation_times"),
         "column_statistics": (
             "CERTAIN",
             "all_joints",

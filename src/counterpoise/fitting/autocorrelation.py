@@ -24,7 +24,7 @@ LEAST_BLOCKS = 8
 """Fewer blocks than this say nothing about their scatter."""
 
 
-def inflation_of(residuals: Array, starts: Iterable[int] = ()) -> Array:
+def autocorrelation_times(residuals: Array, starts: Iterable[int] = ()) -> Array:
     """Return f ≥ 1 of each column of residuals, shape (a,).
 
     Args:
@@ -35,7 +35,7 @@ def inflation_of(residuals: Array, starts: Iterable[int] = ()) -> Array:
     for stretch in np.split(residuals, list(starts)):
         blocking.add(stretch)
         blocking.pause()
-    return blocking.inflation()
+    return blocking.autocorrelation_times()
 
 
 class Blocking:
@@ -66,7 +66,7 @@ class Blocking:
         """Say that what follows does not succeed what was before: open blocks are left out."""
         self._open[:] = np.nan
 
-    def inflation(self) -> Array:
+    def autocorrelation_times(self) -> Array:
         """Return f ≥ 1 of each joint, shape (a,)."""
         return np.array([self._of(joint) for joint in range(self._squares.shape[1])])
 

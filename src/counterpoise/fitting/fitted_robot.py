@@ -58,23 +58,23 @@ def with_masses(robot: Robot, gravity_parameters: Array) -> Robot:
 def completed_gravity_parameters(robot: Robot, base_values: Array) -> Array:
     """Return all gravity parameters that amount to base values, masses as described where they suffice, (4 b,)."""
     base = robot.base_parameters
-    kept = list(base.columns)
+    chosen = list(base.columns)
     values = np.asarray(base_values, dtype=np.float64)
-    if values.shape != (len(kept),) or not np.isfinite(values).all():
-        raise InputError(f"base values have shape {values.shape}; expected {len(kept)} finite numbers: {base.names}")
+    if values.shape != (len(chosen),) or not np.isfinite(values).all():
+        raise InputError(f"base values have shape {values.shape}; expected {len(chosen)} finite numbers: {base.names}")
     parameters = np.array(robot.gravity_parameters)
     farthest = FARTHEST_COM * (arm_reach(robot) or 1.0)
     for _ in range(robot.tree.bodies + 1):
-        parameters[kept] += values - base.regrouping @ parameters
+        parameters[chosen] += values - base.regrouping @ parameters
         moments = np.linalg.norm(parameters.reshape(-1, 4)[:, 1:], axis=1)
         light = moments > 1.001 * farthest * parameters[0::4]
-        light &= ~np.isin(4 * np.arange(len(moments)), kept)  # a mass that is itself fitted stays
+        light &= ~np.isin(4 * np.arange(len(moments)), chosen)  # a mass that is itself fitted stays
         if not light.any():
             break
         # From the tips on: what is raised at one body is taken from the first moments before it.
         body = int(np.flatnonzero(light)[-1])
         parameters[4 * body] = moments[body] / farthest
-    parameters[kept] += values - base.regrouping @ parameters
+    parameters[chosen] += values - base.regrouping @ parameters
     return parameters
 
 

@@ -241,16 +241,16 @@ class Moments:
 class HierarchicalRegression:
     """Solves for shared and own unknowns, and for the sizes of the latter."""
 
-    def __init__(self, products: RowProducts, inflation: Array, sizes: Mapping[str, Size]) -> None:
+    def __init__(self, products: RowProducts, autocorrelation_time: Array, sizes: Mapping[str, Size]) -> None:
         """Take the data.
 
         Args:
             products: Scalar products of all rows.
-            inflation: f ≥ 1 of every channel, shape (c,): that many efforts carry the information of one.
+            autocorrelation_time: f ≥ 1 of every channel, shape (c,): that many efforts carry the information of one.
             sizes: What is expected of every kind of own unknowns.
         """
         self._products = products
-        self._inflation = inflation
+        self._autocorrelation_time = autocorrelation_time
         kinds = np.array(products.kinds)
         self._at = {kind: np.flatnonzero(kinds == kind) for kind in dict.fromkeys(products.kinds)}
         self._least = np.array([sizes[kind].least for kind in products.kinds])
@@ -278,7 +278,7 @@ class HierarchicalRegression:
             noise: σ to begin with, shape (c,), where ``begin`` is None.
             rounds: Most rounds; 1 keeps sizes and noise as they are.
         """
-        products, inflation = self._products, self._inflation
+        products, autocorrelation_time = self._products, self._autocorrelation_time
         s, joints, sources = products.shared, products.joints, products.sources
         d = len(products.kinds)
         free = np.broadcast_to(self._free, (joints, d)).copy()
@@ -293,7 +293,7 @@ class HierarchicalRegression:
         power = np.maximum(products.power, LEAST_EFFORT**2 * products.power.max() + 1e-300)
         floor = LEAST_NOISE**2 * power
         sigma = np.maximum(sigma, LEAST_START * np.sqrt(power))
-        values, effective = products.values, products.rows / inflation
+        values, effective = products.values, products.rows / autocorrelation_time
         mixed, own, pull, squares = values[:, :s, s:-1], values[:, s:-1, s:-1], values[:, :-1, -1], values[:, -1, -1]
         if shift is None:
             shift = np.zeros(s)
@@ -313,7 +313,7 @@ class HierarchicalRegression:
             return values_of_joints if sources == 1 else np.concatenate([values_of_joints] * sources)
 
         for done in range(1, rounds + 1):
-            weight = 1.0 / (inflation * sigma**2)
+            weight = 1.0 / (autocorrelation_time * sigma**2)
             scale = of_channels(sizes)
             blocks = own * (scale[:, :, None] * scale[:, None, :])
             # Through the Cholesky factor: the inverse itself would cost the Schur complement below half of its digits.
@@ -346,7 +346,7 @@ class HierarchicalRegression:
             left += np.tensordot(values[:, :s, :s], seconds, 2)
             left += np.sum((spread + centre[:, :, None] * centre[:, None, :]) * blocks, axis=(1, 2))
             left += 2.0 * np.sum((u @ between) * centre, axis=1) - 2.0 * np.sum(crossed * between, axis=(1, 2))
-            expected = np.maximum(left, 0.0) / inflation + NOISE_SAMPLES * floor
+            expected = np.maximum(left, 0.0) / autocorrelation_time + NOISE_SAMPLES * floor
             new_sigma = np.sqrt(np.maximum(expected / (effective + NOISE_SAMPLES), 1e-300))
             new_sizes = np.where(free, self._updated(sizes, z, own_covariance), self._least)
             settled = np.all(np.abs(new_sigma - sigma) < SETTLED * sigma)
@@ -416,10 +416,10 @@ def averaged(posteriors: Sequence[Moments], log_weights: npt.ArrayLike) -> tuple
     score = np.array([one.evidence for one in posteriors]) + np.asarray(log_weights)
     weights = np.exp(score - score.max())
     weights /= weights.sum()
-    kept = [(weight, one) for weight, one in zip(weights, posteriors, strict=True) if weight > 1e-6]
-    mean = sum((weight * one.mean for weight, one in kept), start=np.zeros(len(posteriors[0].mean)))
+    used = [(weight, one) for weight, one in zip(weights, posteriors, strict=True) if weight > 1e-6]
+    mean = sum((weight * one.mean for weight, one in used), start=np.zeros(len(posteriors[0].mean)))
     covariance = np.zeros((len(mean), len(mean)))
-    for weight, one in kept:
+    for weight, one in used:
         away = one.mean - mean
         covariance += weight * (one.covariance + np.outer(away, away))
     return weights, mean, covariance

@@ -261,18 +261,18 @@ def combination_text(row: Array, language: Language) -> str:
     total: dict[str, float] = {}
     for name, coefficient in zip(language.names, row, strict=True):
         if coefficient != 0.0:
-            for parameter, share in language.expansion.get(name, {name: 1.0}).items():
-                total[parameter] = total.get(parameter, 0.0) + coefficient * share
+            for parameter, fraction in language.expansion.get(name, {name: 1.0}).items():
+                total[parameter] = total.get(parameter, 0.0) + coefficient * fraction
     return sum_text(total)
 
 
 def sum_text(shares: Mapping[str, float]) -> str:
     """Write a sum of named parameters, e.g. "forearm.mx + 0.55·hand.m"."""
     words: list[str] = []
-    for parameter, share in shares.items():
-        size = f"{abs(share):.3g}"
+    for parameter, fraction in shares.items():
+        size = f"{abs(fraction):.3g}"
         if float(size) < 1e-6:
             continue
-        sign = ("−" if share < 0.0 else "") if not words else (" − " if share < 0.0 else " + ")
+        sign = ("−" if fraction < 0.0 else "") if not words else (" − " if fraction < 0.0 else " + ")
         words.append(sign + (parameter if size == "1" else f"{size}·{parameter}"))
     return "".join(words)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..foundation import Array
-from .autocorrelation import inflation_of
+from .autocorrelation import autocorrelation_times
 from .column_statistics import robust_std
 from .prior import Gaussian
 from .regression import RANK_TOLERANCE, JointRegression, Solution, solve
@@ -32,7 +32,7 @@ class Linearised:
         left: What the state leaves of the measurements, shape (k, c); NaN where not measured.
         weight: Relative inverse variance of each row, shape (k, c).
         sigma: Noise of each channel, shape (c,); NaN to estimate it from what is left, channel by channel.
-        inflation: Rows that count as one, shape (c,).
+        autocorrelation_time: Rows that count as one, shape (c,).
         prior: What is known of the step; None for nothing.
     """
 
@@ -40,7 +40,7 @@ class Linearised:
     left: Array
     weight: Array
     sigma: Array
-    inflation: Array
+    autocorrelation_time: Array
     prior: Gaussian | None = None
 
     @classmethod
@@ -68,7 +68,7 @@ class Linearised:
         sigma = np.maximum(robust_std(left), least)
         size = np.abs(left) / sigma
         weight = hampel_weight(size) if reject else huber_weight(size)
-        return cls(A, left, weight, sigma, inflation_of(np.where(weight > 0.5, left, np.nan)), prior)
+        return cls(A, left, weight, sigma, autocorrelation_times(np.where(weight > 0.5, left, np.nan)), prior)
 
     def solution(self, tolerance: float = RANK_TOLERANCE) -> Solution:
         """Return the step and its covariance; ``tolerance`` as in ``regression.solve``."""
@@ -78,7 +78,7 @@ class Linearised:
             regression,
             prior=self.prior,
             sigma=None if np.isnan(self.sigma).any() else self.sigma,
-            inflation=self.inflation,
+            autocorrelation_time=self.autocorrelation_time,
             pooling=0.0,
             tolerance=tolerance,
         )

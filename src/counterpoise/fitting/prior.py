@@ -53,7 +53,7 @@ class Gaussian:
                 f"the prior's mean has shape {self.mean.shape} and its root {self.root.shape}; expected (p,) and (m, p)"
             )
         if not (np.isfinite(self.mean).all() and np.isfinite(self.root).all()):
-            raise InputError("the prior's mean or root has entries that are no numbers; leave out what is not known")
+            raise InputError("the prior's mean or root has NaN or infinite entries; leave out what is not known")
 
     @classmethod
     def from_covariance(cls, mean: npt.ArrayLike, covariance: npt.ArrayLike) -> Self:
@@ -97,18 +97,18 @@ class CadPrior:
     """A prior towards the description's own masses.
 
     Attributes:
-        strength: How well the description is trusted, without unit: 1 for the standard deviations above, 4 for half as
+        weight: How well the description is trusted, without unit: 1 for the standard deviations above, 4 for half as
             wide ones (of the tool as above); None to average over many (posterior_search.py).
         source: Where the values come from, for the report; "" for the description's name.
     """
 
-    strength: float | None = None
+    weight: float | None = None
     source: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse a strength that means nothing."""
-        if self.strength is not None and not (np.isfinite(self.strength) and self.strength > 0.0):
-            raise InputError(f"a prior's strength is {self.strength!r}; expected a positive number, or prior=None")
+        """Refuse a weight that means nothing."""
+        if self.weight is not None and not (np.isfinite(self.weight) and self.weight > 0.0):
+            raise InputError(f"a prior's weight is {self.weight!r}; expected a positive number, or prior=None")
 
     def named(self, robot: Robot) -> str:
         """Return what the prior is, in words."""
@@ -124,12 +124,12 @@ def arm_reach(robot: Robot) -> float:
     return float(max(sum(lengths[i] for i in ancestors(tree, body)) for body in range(tree.bodies)))
 
 
-def body_covariance(robot: Robot, strength: float = 1.0, *, tool: bool = True) -> Array:
+def body_covariance(robot: Robot, weight: float = 1.0, *, tool: bool = True) -> Array:
     """Return the covariance of every body's ten parameters about their CAD values, shape (b, 10, 10).
 
     Args:
         robot: The description.
-        strength: How well the description is trusted: its errors' variances are divided by it. A tool is no error of
+        weight: How well the description is trusted: its errors' variances are divided by it. A tool is no error of
             the description, so its variance stays.
         tool: Whether the last links may carry a tool that the description does not know.
 
@@ -150,7 +150,7 @@ def body_covariance(robot: Robot, strength: float = 1.0, *, tool: bool = True) -
     found = np.empty((tree.bodies, 10, 10))
     for body in range(tree.bodies):
         mass = max(float(tree.mass[body]), LEAST_BODY_SHARE * moving)
-        directions = _own_errors(parameters[body], mass, COM_SHARE * reach) / np.sqrt(strength)
+        directions = _own_errors(parameters[body], mass, COM_SHARE * reach) / np.sqrt(weight)
         if tool and body not in tree.parent:
             path = ancestors(tree, body)
             carried = TOOL_MASS_SHARE * float(tree.mass[path].sum())
@@ -161,16 +161,16 @@ def body_covariance(robot: Robot, strength: float = 1.0, *, tool: bool = True) -
     return found
 
 
-def parameter_covariance(robot: Robot, size: int = 4, strength: float = 1.0, *, tool: bool = True) -> Array:
+def parameter_covariance(robot: Robot, size: int = 4, weight: float = 1.0, *, tool: bool = True) -> Array:
     """Return :func:`body_covariance` as one matrix, shape (size b, size b).
 
     Args:
         robot: The description.
         size: 4 for the gravity parameters of each body, 10 for all.
-        strength: How well the description is trusted.
+        weight: How well the description is trusted.
         tool: Whether the last links may carry a tool that the description does not know.
     """
-    blocks = body_covariance(robot, strength, tool=tool)[:, :size, :size]
+    blocks = body_covariance(robot, weight, tool=tool)[:, :size, :size]
     covariance = np.zeros((len(blocks), size, len(blocks), size))
     for body, block in enumerate(blocks):
         covariance[body, :, body] = block
@@ -206,55 +206,55 @@ def whole_covariance(robot: Robot, *, tool: bool = True) -> Array:
     return covariance
 
 
-def prior_of(columns: EffortModel, strength: float, scales: Scales, mean: Array) -> Gaussian:
+def prior_of(model: EffortModel, weight: float, scales: Scales, mean: Array) -> Gaussian:
     """Return the prior of a fit's unknowns.
 
     Args:
-        columns: The unknowns.
-        strength: How strongly to hold on to the CAD values of the bodies.
+        model: The unknowns.
+        weight: The prior's weight; see CadPrior.
         scales: Sizes of what was measured.
         mean: Where the unknowns start, shape (p,): :meth:`.EffortModel.start`, gains at their first guess.
     """
     root = np.zeros((len(mean), len(mean)))
-    _fill_bodies(root, columns, strength)
-    for term, deviations in drive_deviations(columns, scales, mean).items():
-        group = columns.groups[term]
+    _fill_bodies(root, model, weight)
+    for term, deviations in drive_deviations(model, scales, mean).items():
+        group = model.groups[term]
         root[np.arange(group.start, group.stop), np.arange(group.start, group.stop)] = 1.0 / deviations
     known = np.any(root != 0.0, axis=1)
     return Gaussian(mean, root[known])
 
 
-def drive_deviations(columns: EffortModel, scales: Scales, mean: Array) -> dict[str, Array]:
+def drive_deviations(model: EffortModel, scales: Scales, mean: Array) -> dict[str, Array]:
     """Return how far the unknowns besides the bodies may lie from their start, by term, one standard deviation.
 
     Args:
-        columns: The unknowns.
+        model: The unknowns.
         scales: Sizes of what was measured.
         mean: Where the unknowns start, shape (p,).
     """
-    others = [term for term in columns.terms.chosen if term.name != "bodies"]
-    return {term.name: term.deviations(columns, scales, mean[columns.groups[term.name]]) for term in others}
+    others = [term for term in model.terms.chosen if term.name != "bodies"]
+    return {term.name: term.deviations(model, scales, mean[model.groups[term.name]]) for term in others}
 
 
-def body_root(columns: EffortModel, strength: float | None, scales: Scales) -> Array:
+def body_root(model: EffortModel, weight: float | None, scales: Scales) -> Array:
     """Return L with L Lᵀ the covariance of the bodies' parameters about the description's, shape (·, ·).
 
     Besides the errors of single bodies all of them may be off by one factor: COMMON, less where the description is
     trusted more.
 
     Args:
-        columns: The unknowns.
-        strength: How well the description is trusted; None not at all.
+        model: The unknowns.
+        weight: How well the description is trusted; None not at all.
         scales: Sizes of what was measured.
     """
-    robot, chosen = columns.robot, columns.body_parameters
-    if strength is None:
-        return np.diag(_body_sizes(columns, scales))
-    values = columns.cad_parameters[chosen]
-    covariance = parameter_covariance(robot, columns.body_size, strength)[np.ix_(chosen, chosen)]
+    robot, chosen = model.robot, model.body_parameters
+    if weight is None:
+        return np.diag(_body_sizes(model, scales))
+    values = model.cad_parameters[chosen]
+    covariance = parameter_covariance(robot, model.body_size, weight)[np.ix_(chosen, chosen)]
     # A factor that all masses share is one of all gains, where these are fitted.
-    if not any(term.scales_efforts for term in columns.terms.chosen):
-        covariance += COMMON**2 / max(strength, 1.0) * np.outer(values, values)
+    if not any(term.scales_efforts for term in model.terms.chosen):
+        covariance += COMMON**2 / max(weight, 1.0) * np.outer(values, values)
     return covariance_root(covariance)
 
 
@@ -272,40 +272,40 @@ def covariance_root(covariance: Array) -> Array:
     return np.asarray(spread[:, None] * factor)
 
 
-def bounds_of(columns: EffortModel, scales: Scales, mean: Array) -> Gaussian:
-    """Return what keeps bodies of a size that can be where there is no prior and the data do not tell.
+def bounds_of(model: EffortModel, scales: Scales, mean: Array) -> Gaussian:
+    """Return what keeps bodies of a size that can be where there is no prior and the data do not determine them.
 
     A body's mass is one whose weight at the arm's whole reach would be the largest effort, or the moving mass of the
     description, and WIDE times that is its standard deviation; moments and inertias follow with the reach. Where data
     tell a number they outweigh this by far; elsewhere it stays near its start instead of following the last digits.
 
     Args:
-        columns: The unknowns.
+        model: The unknowns.
         scales: Sizes of what was measured.
         mean: Where the unknowns start, shape (p,).
     """
-    group = columns.groups["bodies"]
+    group = model.groups["bodies"]
     root = np.zeros((group.stop - group.start, len(mean)))
-    root[:, group] = np.diag(1.0 / _body_sizes(columns, scales))
+    root[:, group] = np.diag(1.0 / _body_sizes(model, scales))
     return Gaussian(mean, root)
 
 
-def _body_sizes(columns: EffortModel, scales: Scales) -> Array:
+def _body_sizes(model: EffortModel, scales: Scales) -> Array:
     """Return how large the bodies' parameters may be at most, shape (·,); see :func:`bounds_of`."""
-    robot = columns.robot
+    robot = model.robot
     reach = max(arm_reach(robot), LEAST_REACH)
     effort = float(np.nanmax(np.where(np.isfinite(scales.effort), scales.effort, 0.0), initial=0.0))
     gravity = max(float(np.linalg.norm(robot.gravity_world)), 1.0)
     mass = WIDE * max(float(robot.tree.mass.sum()), effort / (gravity * reach), 1e-3)
-    sizes = mass * np.array([1.0, *[reach] * 3, *[reach**2] * 6])[: columns.body_size]
-    return np.asarray(np.tile(sizes, len(columns.body_parameters) // len(sizes)))
+    sizes = mass * np.array([1.0, *[reach] * 3, *[reach**2] * 6])[: model.body_size]
+    return np.asarray(np.tile(sizes, len(model.body_parameters) // len(sizes)))
 
 
-def _fill_bodies(root: Array, columns: EffortModel, strength: float) -> None:
-    size = columns.body_size
-    covariance = body_covariance(columns.robot, strength)[:, :size, :size]
-    bodies = columns.body_parameters[::size] // size
-    start = columns.groups["bodies"].start
+def _fill_bodies(root: Array, model: EffortModel, weight: float) -> None:
+    size = model.body_size
+    covariance = body_covariance(model.robot, weight)[:, :size, :size]
+    bodies = model.body_parameters[::size] // size
+    start = model.groups["bodies"].start
     for place, body in enumerate(bodies):
         at = slice(start + size * place, start + size * (place + 1))
         root[at, at] = Gaussian.from_covariance(np.zeros(size), covariance[body]).root

@@ -11,7 +11,7 @@ afterwards, and no normal equations are formed while accumulating: the digits of
 
     Σ_i |A_i x − τ_i|² / (f_i σ_i²)  +  |W (x − x₀)|²
 
-with f_i ≥ 1 the inflation of joint i (autocorrelated samples count as one in f_i) and a Gaussian prior of mean x₀ and
+with f_i ≥ 1 the autocorrelation time of joint i (f_i samples count as one) and a Gaussian prior of mean x₀ and
 precision WᵀW (``Gaussian`` in prior.py), if one is given. σ_i is estimated from the residuals in turn with x (feasible
 generalised least squares). Reweighting against outliers, in further passes over the data, is in robust.py.
 """
@@ -161,7 +161,7 @@ class JointRegression:
                 "NaN where it was not measured"
             )
         if weight is not None and not np.all((weight >= 0.0) & np.isfinite(weight)):
-            raise InputError("a weight is negative or no number; expected numbers ≥ 0")
+            raise InputError("a weight is negative or not a finite number; expected numbers ≥ 0")
         return k
 
 
@@ -174,7 +174,7 @@ class Solution:
         column_names: Names of the p unknowns.
         x: The estimate, shape (p,). What neither data nor prior determine has its smallest possible size, with
             columns scaled to unit length.
-        covariance: Of x, given σ and inflation, shape (p, p). Directions in ``undetermined`` are left out of it: there
+        covariance: Of x, given σ and f, shape (p, p). Directions in ``undetermined`` are left out of it: there
             the true variance is infinite.
         sigma: Noise σ_i of one sample [N m or N], shape (n,); NaN for a joint without data.
         residual_rms: Root mean square of τ_i − A_i x over the data [N m or N], shape (n,); NaN without data.
@@ -221,7 +221,7 @@ def solve(
     *,
     prior: Gaussian | None = None,
     sigma: npt.ArrayLike | None = None,
-    inflation: npt.ArrayLike | None = None,
+    autocorrelation_time: npt.ArrayLike | None = None,
     relative_sigma: npt.ArrayLike | None = None,
     pooling: float = POOLING,
     tolerance: float = RANK_TOLERANCE,
@@ -237,7 +237,7 @@ def solve(
         regression: The data.
         prior: What is known of x beforehand.
         sigma: Noise of one sample per joint [N m or N], > 0, shape (n,); None to estimate it.
-        inflation: f_i ≥ 1, shape (n,): that many samples carry the information of one independent one.
+        autocorrelation_time: f_i ≥ 1, shape (n,): that many samples carry the information of one independent one.
         relative_sigma: r_i > 0, shape (n,): expected ratios of the joints' noise, only used for pooling; None for the
             same noise on all.
         pooling: ν ≥ 0; infinite for one common level, 0 for each joint on its own.
@@ -255,32 +255,32 @@ def solve(
         )
     if not pooling >= 0.0:
         raise InputError(f"pooling is {pooling!r}; expected a number ≥ 0")
-    share = _per_joint(inflation, n, "inflation", least=1.0)
+    times = _per_joint(autocorrelation_time, n, "autocorrelation_time", least=1.0)
     ratio = _per_joint(relative_sigma, n, "relative_sigma", least=0.0)
     measured = regression.rows > 0
     factors = [regression.factor(joint) for joint in range(n)]
-    samples = regression.rows / share
+    samples = regression.rows / times
     scale = regression.torque_rms()
     signal = max(float(np.nanmax(scale)), 1e-12)
 
     if sigma is not None:
         noise = _per_joint(sigma, n, "sigma", least=0.0)
-        step = _minimise(factors, noise, share, prior, tolerance)
+        step = _minimise(factors, noise, times, prior, tolerance)
     else:
         # The first guess only has to be in proportion: the size cancels without a prior and is replaced with one.
         noise = np.maximum(ratio * np.nanmax(scale / ratio), SIGMA_FLOOR * signal)
-        step = _minimise(factors, noise, share, prior, tolerance)
+        step = _minimise(factors, noise, times, prior, tolerance)
         for _ in range(MAX_ROUNDS):
             before = noise
-            squares = step.squares / share
+            squares = step.squares / times
             noise = pooled_noise(
                 squares, step.fitted, samples, ratio=ratio, before=before, pooling=pooling, signal=signal
             )
-            step = _minimise(factors, noise, share, prior, tolerance)
+            step = _minimise(factors, noise, times, prior, tolerance)
             if np.all(np.abs(noise - before)[measured] <= CONVERGED * before[measured]):
                 break
 
-    rank, condition, information = _data_alone(factors, noise, share, tolerance)
+    rank, condition, information = _data_alone(factors, noise, times, tolerance)
     return Solution(
         joint_names=regression.joint_names,
         column_names=regression.column_names,
@@ -308,9 +308,9 @@ class _Step:
     fitted: Array
 
 
-def _minimise(factors: Sequence[Array], sigma: Array, share: Array, prior: Gaussian | None, tolerance: float) -> _Step:
+def _minimise(factors: Sequence[Array], sigma: Array, times: Array, prior: Gaussian | None, tolerance: float) -> _Step:
     """Solve the stacked weighted system by QR and SVD; directions without any information keep their smallest size."""
-    weighted = [factor / (noise * np.sqrt(f)) for factor, noise, f in zip(factors, sigma, share, strict=True)]
+    weighted = [factor / (noise * np.sqrt(f)) for factor, noise, f in zip(factors, sigma, times, strict=True)]
     p = factors[0].shape[1] - 1
     center = np.zeros(p) if prior is None else prior.mean
     stacked = np.concatenate(weighted + ([] if prior is None else [np.column_stack([prior.root, prior.root @ center])]))
@@ -345,7 +345,7 @@ def pooled_noise(
     the EM step (RSS/f + h σ²) / N has the same fixed point and stays positive.
 
     Args:
-        squares: Residual sum of squares over inflation, RSS_i/f_i, shape (n,).
+        squares: Residual sum of squares over f_i, RSS_i/f_i, shape (n,).
         fitted: h_i, shape (n,).
         samples: Effective samples N_i/f_i, shape (n,).
         ratio: r_i, shape (n,).
@@ -368,10 +368,10 @@ def pooled_noise(
     return np.maximum(np.sqrt(variance), SIGMA_FLOOR * signal)
 
 
-def _data_alone(factors: Sequence[Array], sigma: Array, share: Array, tolerance: float) -> tuple[int, float, Array]:
+def _data_alone(factors: Sequence[Array], sigma: Array, times: Array, tolerance: float) -> tuple[int, float, Array]:
     """Return rank, condition and information matrix of the weighted data."""
     rows = np.concatenate(
-        [factor[:, :-1] / (noise * np.sqrt(f)) for factor, noise, f in zip(factors, sigma, share, strict=True)]
+        [factor[:, :-1] / (noise * np.sqrt(f)) for factor, noise, f in zip(factors, sigma, times, strict=True)]
     )
     _, values, _, _ = _scaled_svd(_triangle(rows))
     rank = int(np.sum(values > tolerance * values[0])) if len(values) else 0

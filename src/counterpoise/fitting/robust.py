@@ -49,7 +49,7 @@ def solve_robust(
     column_names: Sequence[str],
     *,
     prior: Gaussian | None = None,
-    inflation: npt.ArrayLike | None = None,
+    autocorrelation_time: npt.ArrayLike | None = None,
     relative_sigma: npt.ArrayLike | None = None,
     pooling: float = POOLING,
 ) -> Solution:
@@ -60,7 +60,7 @@ def solve_robust(
         joint_names: Names of the n joints.
         column_names: Names of the p unknowns.
         prior: As in ``regression.solve``; so are the other arguments.
-        inflation: f_i.
+        autocorrelation_time: f_i.
         relative_sigma: r_i.
         pooling: ν.
 
@@ -71,25 +71,31 @@ def solve_robust(
     plain = JointRegression(joint_names, column_names)
     for A, y, weight in blocks():
         plain.add(A, y, weight)
-    solution = solve(plain, prior=prior, inflation=inflation, relative_sigma=relative_sigma, pooling=pooling)
-    share = np.ones(n) if inflation is None else np.array(inflation, dtype=np.float64)
+    solution = solve(
+        plain, prior=prior, autocorrelation_time=autocorrelation_time, relative_sigma=relative_sigma, pooling=pooling
+    )
+    times = np.ones(n) if autocorrelation_time is None else np.array(autocorrelation_time, dtype=np.float64)
     ratio = np.ones(n) if relative_sigma is None else np.array(relative_sigma, dtype=np.float64)
-    samples = plain.rows / share
+    samples = plain.rows / times
     signal = max(float(np.nanmax(plain.torque_rms())), 1e-12)
     sigma, rejects = np.where(np.isnan(solution.sigma), signal, solution.sigma), False
     for _ in range(HUBER_PASSES):
         regression, clipped, rejects = _weighted(blocks(), plain, solution.x, sigma, huber_weight)
         before = sigma
-        squares = clipped / HUBER_CONSISTENCY / share
+        squares = clipped / HUBER_CONSISTENCY / times
         fitted = samples - solution.freedom
         sigma = pooled_noise(squares, fitted, samples, ratio=ratio, before=before, pooling=pooling, signal=signal)
-        solution = solve(regression, prior=prior, sigma=sigma, inflation=inflation)
+        solution = solve(regression, prior=prior, sigma=sigma, autocorrelation_time=autocorrelation_time)
         if np.all(np.abs(sigma - before) <= CONVERGED * before):
             break
     # Without a row beyond BEND the two weights are the same.
     for _ in range(HAMPEL_PASSES if rejects else 0):
         regression, _, _ = _weighted(blocks(), plain, solution.x, sigma, hampel_weight)
-        tried = solve(regression, prior=prior, sigma=sigma, inflation=inflation) if regression.rows.any() else solution
+        tried = (
+            solve(regression, prior=prior, sigma=sigma, autocorrelation_time=autocorrelation_time)
+            if regression.rows.any()
+            else solution
+        )
         if tried.rank < solution.rank:
             break
         settled = bool(np.all(np.abs(tried.x - solution.x) <= SETTLED * tried.std))
@@ -121,10 +127,10 @@ def _weighted(
     regression = JointRegression(like.joint_names, like.column_names)
     clipped, beyond = np.zeros(len(sigma)), False
     for A, y, weight in blocks:
-        given = np.ones(y.shape) if weight is None else weight
-        residual = np.sqrt(given) * (y - A @ x)
+        stated = np.ones(y.shape) if weight is None else weight
+        residual = np.sqrt(stated) * (y - A @ x)
         size = np.nan_to_num(np.abs(residual) / sigma)
         clipped += np.sum(np.minimum(size, HUBER) ** 2, axis=0) * sigma**2
         beyond |= bool(np.any(size > BEND))
-        regression.add(A, y, given * weigh(size))
+        regression.add(A, y, stated * weigh(size))
     return regression, clipped, beyond

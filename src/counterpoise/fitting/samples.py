@@ -64,14 +64,14 @@ class Samples:
         if k and not len(self.elapsed):
             object.__setattr__(self, "elapsed", np.asarray(self.time) - self.time[0])
         for name, shape in shapes.items():
-            given = getattr(self, name)
-            if given is None:
+            values = getattr(self, name)
+            if values is None:
                 continue
-            array = frozen(given)
+            array = frozen(values)
             if array.shape != shape:
                 raise InputError(f"{name} has shape {array.shape}; expected {shape}")
             if name != "tau" and not np.isfinite(array).all():
-                raise InputError(f"{name} has an entry that is no number; leave such samples out")
+                raise InputError(f"{name} has an entry that is NaN or infinite; leave such samples out")
             object.__setattr__(self, name, array)
         if np.isinf(self.tau).any():
             raise InputError("tau has an infinite entry; expected a number, or NaN where it was not measured")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .identity import refuse_other_mount as refuse_other_mount
     from .load_gains import LoadGains as LoadGains
     from .load_posterior import LoadPosterior as LoadPosterior
-    from .moving import LEAST_INFLATION as LEAST_INFLATION
+    from .moving import LEAST_AUTOCORRELATION_TIME as LEAST_AUTOCORRELATION_TIME
     from .moving import effort_of as effort_of
     from .moving import motion_of as motion_of
     from .moving import moving_samples as moving_samples
@@ -107,7 +107,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ),
         "load_posterior": ("LoadPosterior",),
         "moving": (
-            "LEAST_INFLATION",
+            "LEAST_AUTOCORRELATION_TIME",
             "effort_of",
             "motion_of",
             "moving_samples",

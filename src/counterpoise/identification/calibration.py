@@ -87,8 +87,8 @@ def at_other_cutoffs(
             fitted = fit(others[trained[nearest]])
         except InputError:  # too short for a lower cutoff
             continue
-        missed = root_mean_square(held.tau[:, fitted.columns.active] - fitted.columns.predict(held, fitted.x))
-        ratio = missed / np.maximum(check.rms, 1e-6 * root_mean_square(held.tau[:, fitted.columns.active]) + 1e-300)
+        missed = root_mean_square(held.tau[:, fitted.model.active] - fitted.model.predict(held, fitted.x))
+        ratio = missed / np.maximum(check.rms, 1e-6 * root_mean_square(held.tau[:, fitted.model.active]) + 1e-300)
         worst = max(worst, float(np.nanmax(ratio)), 1.0 / float(np.nanmin(ratio)))
         told.append(f"{float(np.nanmedian(ratio)):.2f} times at {words} the cutoff ({other:.2g} Hz)")
     if not told:
@@ -157,7 +157,7 @@ def calibrate(
             why.
         terms: What is fitted; None for weights and offsets at rest, inertias, friction and rotors besides for a motion,
             and springs and counterbalances where the data show them.
-        prior: Towards the description's masses: "cad" as far as the data support them, a CadPrior with a strength of
+        prior: Towards the description's masses: "cad" as far as the data support them, a CadPrior with a weight of
             its own, None to trust the data alone. Only "weighted" has one.
         consistent: Of a motion, return inertias that real bodies can have, the nearest to the fit; needs a prior.
         split: How moving data are divided for the check: "path", or as :func:`.split_samples` takes it.
@@ -214,7 +214,7 @@ def calibrate(
     gains: LoadGains | None = None
     if loaded and kind == "moving" and (terms is None or terms.gain):
         if not isinstance(data, Log):
-            raise InputError("a weighed load tells gains from recordings; give them instead of samples")
+            raise InputError("gains from a weighed load need recordings; pass recordings instead of samples")
         weighed = in_torques_by_load(robot, data, loaded, also=also, terms=terms, prior=belief, cutoff=cutoff)
         gains, data, also, loaded = weighed.gains, weighed.log, weighed.also, weighed.loaded
     if findings is None:
@@ -300,7 +300,7 @@ def _static(settings: _Settings, data: Log | StaticPoses | Samples, also: Sequen
 
     check = check_static(poses, fit)
     if terms.coulomb:
-        drives = np.abs(np.nan_to_num(whole.columns.per_joint("coulomb", whole.x)))
+        drives = np.abs(np.nan_to_num(whole.model.per_joint("coulomb", whole.x)))
         band = np.where(np.isnan(band), drives, band)
     units = unit_notes(data, *also)
     estimate = Estimate.of_weighted(whole, no_torques=no_torques(data, *also))
@@ -358,7 +358,7 @@ def _checked(fitted: WeightedFit) -> WeightedFit:
     errors = fitted.solution.residual_rms
     few = float(fitted.solution.rows.min()) < LEAST_COMPARED  # friction and offset alone would explain them
     if not few and not better_than_described(errors, fitted.described_rms):
-        joints = zip(fitted.columns.joint_names, errors, fitted.described_rms, strict=True)
+        joints = zip(fitted.model.joint_names, errors, fitted.described_rms, strict=True)
         told = ", ".join(f"{name} {own:.3g} instead of {before:.3g}" for name, own, before in joints if own > before)
         raise InputError(
             f"the fit explains its own data worse than the description does ({told}); nothing is returned. Something "
@@ -375,7 +375,7 @@ def _filtered(robot: Robot, logs: Sequence[Log], cutoff: float | None, notes: li
     for log, preparation in zip(logs, prepared, strict=True):
         samples = moving_samples(robot, log, preparation=replace(preparation, v0=v0))
         notes.append(
-            f"low-pass at {preparation.band.cutoff:.3g} Hz, {len(samples)} samples kept; errors are of this band"
+            f"low-pass at {preparation.band.cutoff:.3g} Hz, {len(samples)} samples used; errors are of this band"
         )
         held = [name for name in log.declared.held if name in robot.joint_names]
         if held:
@@ -385,7 +385,7 @@ def _filtered(robot: Robot, logs: Sequence[Log], cutoff: float | None, notes: li
 
 
 def _usual_terms(robot: Robot, samples: Samples, declared: Declared | None) -> Terms:
-    """Return what is fitted of a motion: offsets only where they can be told from the weight."""
+    """Return what is fitted of a motion: offsets only where they can be distinguished from the weight."""
     usable = separable_offsets(robot) & samples.active
     return Terms.moving(declared).replace(offset=named_joints(robot, usable))
 
@@ -408,7 +408,7 @@ def _both(
     try:
         collected = _moving(settings, data, cutoff, loaded, also, own_offsets=own_offsets, rests=True)
         if odd := contradicting(collected.estimate):
-            refusal = f"the motion says something else at {listed(odd)}"
+            refusal = f"the motion disagrees at {listed(odd)}"
     except InputError as error:
         collected, refusal = None, f"together with the motion: {error}"
     if collected is not None and not refusal:
@@ -447,7 +447,9 @@ def _moving(
         terms = terms.replace(gain=(ALL,))  # efforts were divided by gains; what is not known of these stays open
     further = [FittedRun(moving_samples(carrying, log, cutoff=cutoff), carrying) for carrying, log in loaded]
     if terms.gain and not further:
-        notes.append("efforts are no torques and no weighed load was recorded: gains and masses cannot be told apart")
+        notes.append(
+            "efforts are no torques and no weighed load was recorded: gains and masses cannot be distinguished"
+        )
 
     stood = ~samples.active & (np.ptp(samples.q, axis=0) < STOOD)
     fixed = np.where(stood, samples.q[0], np.nan) if stood.any() else None
@@ -493,7 +495,7 @@ def _moving(
     band = np.full(robot.n, np.nan)
     if terms.coulomb:
         drives = np.abs(np.nan_to_num(estimate.per_joint("coulomb")))
-        band = np.where(estimate.columns.active, np.abs(estimate.columns.coupling).T @ drives, np.nan)
+        band = np.where(estimate.model.active, np.abs(estimate.model.coupling).T @ drives, np.nan)
     for one in filter(None, stands):
         band = np.where(np.isfinite(one.band), one.band, band)
     doubts = clock_doubts(data, *also, *carried)

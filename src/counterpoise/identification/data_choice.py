@@ -111,7 +111,7 @@ def _by_itself(log: Log) -> tuple[DataKind, str]:
     share, different = _standing(log)
     stands = f"the arm stands still for {share:.0%} of the recording, in {different} different poses"
     if different < STILL_POSES_BESIDE:
-        return "moving", f"{stands}: its motion tells more"
+        return "moving", f"{stands}: its motion has more information"
     if different >= STILL_POSES and share >= STILL_SHARE and log.declared.rate_is_guessed:
         return "static", f"{stands}, and how fast it moved between them is a guess"
     return ("static" if different >= STILL_POSES and share >= ONLY_STANDS else "both"), stands

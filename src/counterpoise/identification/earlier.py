@@ -37,14 +37,14 @@ class Difference:
 
     Attributes:
         share: How likely that is beforehand.
-        strength: Of the description whose errors are added (prior.py); None for none.
+        prior_weight: Of the description whose errors are added (prior.py); None for none.
         tool: Whether the tool may be another.
         mass_share: By which share the mass of every link may be another, its shape the same.
         belongs: Whether the calibration then is one of this arm or type.
     """
 
     share: float
-    strength: float | None
+    prior_weight: float | None
     tool: bool = False
     mass_share: float = 0.0
     belongs: bool = True
@@ -99,7 +99,7 @@ class EarlierCalibration:
                 f"{whose} is of robot '{fit.robot.name}'; its geometry differs from that of '{robot.name}'"
             )
         if fit.units != NEWTON_METRES:
-            raise InputError(f"{whose} is in {fit.units}: it does not tell masses. Start from one in N m")
+            raise InputError(f"{whose} is in {fit.units}: its masses are not identifiable. Start from one in N m")
         if not fit.model_covariance.size:
             raise InputError(f"{whose} was made by method '{fit.method}'; only 'weighted' says how sure it is")
         if fit.data.sha256 == data_sha256:
@@ -109,21 +109,21 @@ class EarlierCalibration:
         if wrong:
             raise InputError(f"{whose} cannot be relied on: {wrong[0]}")
         serial = f" of serial number {fit.identity.serial}" if fit.identity.serial else ""
-        return cls(fit.columns.names, fit.x, fit.model_covariance, f"the calibration{serial} of {fit.created}")
+        return cls(fit.model.names, fit.x, fit.model_covariance, f"the calibration{serial} of {fit.created}")
 
     def belief(
-        self, columns: EffortModel, start: Array, covariance: Array, difference: Difference
+        self, model: EffortModel, start: Array, covariance: Array, difference: Difference
     ) -> tuple[Array, Array]:
         """Return mean and covariance of unknowns, shapes (p,) and (p, p).
 
         Args:
-            columns: The unknowns.
+            model: The unknowns.
             start: Where they start by the description, shape (p,).
             covariance: How far they may be from there, shape (p, p).
             difference: How this arm may differ from that one.
         """
-        own, at = self.names, columns.names
-        groups = [columns.groups[term.name] for term in columns.terms.chosen if term.lasting]
+        own, at = self.names, model.names
+        groups = [model.groups[term.name] for term in model.terms.chosen if term.lasting]
         lasting = [place for group in groups for place in range(group.start, group.stop)]
         told = np.array([place for place in lasting if at[place] in own], dtype=np.int64)
         there = [own.index(at[place]) for place in told.tolist()]
@@ -133,20 +133,20 @@ class EarlierCalibration:
         gain = np.linalg.lstsq(scaled, covariance[told] / size[:, None], rcond=1e-12)[0].T / size
         gain[told] = np.eye(len(told))
         mean = start + gain @ (self.mean[there] - start[told])
-        known = self.covariance[np.ix_(there, there)] + _change(columns, difference, mean)[np.ix_(told, told)]
+        known = self.covariance[np.ix_(there, there)] + _change(model, difference, mean)[np.ix_(told, told)]
         return mean, covariance + gain @ (known - covariance[np.ix_(told, told)]) @ gain.T
 
 
-def _change(columns: EffortModel, difference: Difference, mean: Array) -> Array:
+def _change(model: EffortModel, difference: Difference, mean: Array) -> Array:
     """Return the covariance of how an arm differs from another one with given values (p,), shape (p, p)."""
-    whole = np.zeros((len(columns.names), len(columns.names)))
-    size, chosen = columns.body_size, columns.body_parameters
-    bodies = columns.groups["bodies"]
-    if difference.strength is not None and columns.robot.tree.mass.any():
-        change = parameter_covariance(columns.robot, size, difference.strength, tool=difference.tool)
+    whole = np.zeros((len(model.names), len(model.names)))
+    size, chosen = model.body_size, model.body_parameters
+    bodies = model.groups["bodies"]
+    if difference.prior_weight is not None and model.robot.tree.mass.any():
+        change = parameter_covariance(model.robot, size, difference.prior_weight, tool=difference.tool)
         whole[bodies, bodies] = change[np.ix_(chosen, chosen)]
     for first in range(0, len(chosen), size):
-        link = np.zeros(len(columns.names))
+        link = np.zeros(len(model.names))
         own = slice(bodies.start + first, bodies.start + first + size)
         link[own] = difference.mass_share * mean[own]
         whole += np.outer(link, link)

@@ -56,7 +56,7 @@ class Estimate:
     """A fit. a joints have a measured effort; s numbers may be spoken of.
 
     Attributes:
-        columns: The model: all body parameters, and the terms of the drives.
+        model: The model: all body parameters, and the terms of the drives.
         x: Its values, shape (p,).
         solution: The regression's own result, in base parameters and offsets or in the model's own numbers.
         in_base: Whether the former.
@@ -68,7 +68,7 @@ class Estimate:
             others. What such a joint carries is part of the link before it.
     """
 
-    columns: EffortModel
+    model: EffortModel
     x: Array
     solution: Solution
     in_base: bool
@@ -90,12 +90,12 @@ class Estimate:
         size = len(robot.base_parameters.names)
         offsets = solution.x[size:]
         terms = Terms(bodies="gravity", offset=("all",) if len(offsets) else ())
-        columns = EffortModel(robot, terms, np.ones(robot.n, dtype=bool), np.eye(robot.n))
-        x = columns.start()
+        model = EffortModel(robot, terms, np.ones(robot.n, dtype=bool), np.eye(robot.n))
+        x = model.start()
         gravity = completed_gravity_parameters(robot, solution.x[:size])
-        x[columns.groups["bodies"]] = gravity[columns.body_parameters]
-        x[columns.groups["offset"]] = offsets
-        return cls(columns, frozen(x), solution, True, "", posterior, frozen(np.ones(len(solution.x))))
+        x[model.groups["bodies"]] = gravity[model.body_parameters]
+        x[model.groups["offset"]] = offsets
+        return cls(model, frozen(x), solution, True, "", posterior, frozen(np.ones(len(solution.x))))
 
     @classmethod
     def of_weighted(cls, fit: WeightedFit, fixed: Array | None = None, *, no_torques: bool = False) -> Estimate:
@@ -107,12 +107,12 @@ class Estimate:
             no_torques: Whether the efforts are no torques, or of a guessed size: the fit is then in command units, too.
         """
         known = (fit.prior_source, fit.posterior, fit.data_share)
-        return cls(fit.columns, fit.x, fit.solution, False, *known, fit.command_units or no_torques, fixed)
+        return cls(fit.model, fit.x, fit.solution, False, *known, fit.command_units or no_torques, fixed)
 
     @property
     def robot(self) -> Robot:
         """The robot that was fitted, as described."""
-        return self.columns.robot
+        return self.model.robot
 
     @cached_property
     def calibrated(self) -> Robot:
@@ -120,8 +120,8 @@ class Estimate:
 
         A full fit's inertias reproduce the measured torques even where no real body has them, so dynamics are computed.
         """
-        values = self.columns.body_values(self.x)
-        if self.columns.terms.bodies == "full":
+        values = self.model.body_values(self.x)
+        if self.model.terms.bodies == "full":
             return with_inertial_parameters(self.robot, values, allow_unphysical=True)
         return with_gravity_parameters(self.robot, self.robot.base_parameters.regrouping @ values)
 
@@ -129,20 +129,20 @@ class Estimate:
     def effort_units(self) -> tuple[str, ...]:
         """Unit of each active joint's effort."""
         units = effort_units(self.robot)
-        used = [unit for unit, some in zip(units, self.columns.active, strict=True) if some]
+        used = [unit for unit, some in zip(units, self.model.active, strict=True) if some]
         return tuple(COMMAND_UNITS if self.command_units else unit for unit in used)
 
     def predict(self, samples: Samples) -> Array:
         """Return the efforts of the active joints, shape (k, a), in the samples' unit."""
-        return self.columns.predict(samples, self.x)
+        return self.model.predict(samples, self.x)
 
     def predict_described(self, samples: Samples) -> Array:
         """Return what the description alone gives, gains apart: no friction, no offset, shape (k, a)."""
-        return self.columns.predict(samples, self.columns.described(self.x))
+        return self.model.predict(samples, self.model.described(self.x))
 
     def per_joint(self, kind: str) -> Array:
         """Return one of the drives' terms, e.g. "coulomb", shape (n,); NaN where it was not fitted."""
-        return self.columns.per_joint(kind, self.x)
+        return self.model.per_joint(kind, self.x)
 
     @property
     def workspace(self) -> Array:
@@ -158,8 +158,8 @@ class Estimate:
         """
         x = np.array(self.x)
         if not offsets:
-            x[self.columns.groups["offset"]] = 0.0
-        return self.columns.predict(at_rest(self.robot, q), x)
+            x[self.model.groups["offset"]] = 0.0
+        return self.model.predict(at_rest(self.robot, q), x)
 
     def deviation(self, q: Array, *, offsets: bool = False) -> Array:
         """Return how far these efforts may be off, one standard deviation, shape (k, a); the arguments are the same."""
@@ -174,8 +174,8 @@ class Estimate:
         """Covariance of the model's numbers, model error counted in, shape (p, p); empty for a fit of base numbers."""
         if self.in_base:
             return np.zeros((0, 0))
-        wide = self.columns.of_own_joints(self.posterior.widened)
-        return np.asarray(wide[:, None] * self.posterior.exported(self.columns)[1] * wide)
+        wide = self.model.of_own_joints(self.posterior.widened)
+        return np.asarray(wide[:, None] * self.posterior.exported(self.model)[1] * wide)
 
     def weight_ratio(self, tolerated: Array) -> Array:
         """Return the gravity efforts as a multiple of the description's, least squares over the workspace, shape (a,).
@@ -184,8 +184,8 @@ class Estimate:
             tolerated: What the active joints tolerate, shape (a,). NaN is returned where the two differ by no more, or
                 by no more than ODD of their size.
         """
-        fitted = self.calibrated.gravity(self._workspace)[:, self.columns.active]
-        described = self.robot.gravity(self._workspace)[:, self.columns.active]
+        fitted = self.calibrated.gravity(self._workspace)[:, self.model.active]
+        described = self.robot.gravity(self._workspace)[:, self.model.active]
         change = np.sqrt(np.mean((fitted - described) ** 2, axis=0))
         size = np.sqrt(np.mean(described**2, axis=0))
         odd = (change > np.maximum(ODD * size, tolerated)) & (size > 0.0)
@@ -260,7 +260,7 @@ class Estimate:
     def _noise(self) -> Array:
         """Noise σ of one sample, shape (n,); NaN for a joint without measured effort."""
         noise = np.full(self.robot.n, np.nan)
-        noise[self.columns.active] = self.solution.sigma
+        noise[self.model.active] = self.solution.sigma
         return noise
 
     @cached_property
@@ -268,20 +268,20 @@ class Estimate:
         """Return names of the s spoken numbers, and C and c with spoken = C x + c, shapes (s, ·) and (s,)."""
         if self.in_base:
             return self.solution.column_names, np.eye(len(self.solution.x)), np.zeros(len(self.solution.x))
-        columns = self.columns
-        size, bodies = columns.body_size, columns.groups["bodies"]
-        drives = len(columns.names) - bodies.stop
+        model = self.model
+        size, bodies = model.body_size, model.groups["bodies"]
+        drives = len(model.names) - bodies.stop
         names, regrouping = self._felt_base
-        matrix = np.zeros((len(names) + drives, len(columns.names)))
-        rest = columns.cad_parameters.reshape(-1, size)[:, : len(GRAVITY_PARAMETERS)].copy()
-        for place, parameter in enumerate(columns.body_parameters):
+        matrix = np.zeros((len(names) + drives, len(model.names)))
+        rest = model.cad_parameters.reshape(-1, size)[:, : len(GRAVITY_PARAMETERS)].copy()
+        for place, parameter in enumerate(model.body_parameters):
             body, entry = divmod(int(parameter), size)
             if entry < len(GRAVITY_PARAMETERS):
                 matrix[: len(names), bodies.start + place] = regrouping[:, 4 * body + entry]
                 rest[body, entry] = 0.0
         matrix[len(names) :, bodies.stop :] = np.eye(drives)
         constant = np.concatenate([regrouping @ rest.ravel(), np.zeros(drives)])
-        return names + columns.names[bodies.stop :], matrix, constant
+        return names + model.names[bodies.stop :], matrix, constant
 
     @cached_property
     def _felt_base(self) -> tuple[tuple[str, ...], Array]:
@@ -291,11 +291,11 @@ class Estimate:
         before it (active joints' own first) is grouped into them.
         """
         base = self.robot.base_parameters
-        if self.columns.active.all() and self.fixed is None:
+        if self.model.active.all() and self.fixed is None:
             return base.names, base.regrouping
-        rows = self.robot.base_gravity_regressor(self._workspace)[:, self.columns.active]
+        rows = self.robot.base_gravity_regressor(self._workspace)[:, self.model.active]
         stacked = rows.reshape(-1, rows.shape[2])
-        own = [name.rpartition(".")[0] in self.columns.joint_names for name in base.names]
+        own = [name.rpartition(".")[0] in self.model.joint_names for name in base.names]
         kept: list[int] = []
         grouped = np.zeros((len(base.names), len(base.names)))
         for column in np.argsort(np.logical_not(own), kind="stable").tolist():
@@ -320,7 +320,7 @@ class Estimate:
         by_prior = np.sqrt(np.diag(self.solution.covariance) / np.where(narrowed, 1.0 - self.data_share, 1.0))
         # Each number in units of what the prior leaves open; drives, whose priors say nothing, of what the data do.
         drives = np.ones(len(known), dtype=bool)
-        drives[: len(known) if self.in_base else self.columns.groups["bodies"].stop] = self.in_base
+        drives[: len(known) if self.in_base else self.model.groups["bodies"].stop] = self.in_base
         size = np.where(narrowed & ~(drives & (known > 0.0)), by_prior, by_data)
         size[size == 0.0] = 1.0
         whitened = information * np.outer(size, size)
@@ -334,11 +334,11 @@ class Estimate:
         robot = self.robot
         rows = np.zeros((len(q), robot.n, len(names)))
         base = robot.base_gravity_regressor(q)
-        gains = self.columns.gains(self.x)
+        gains = self.model.gains(self.x)
         for place, name in enumerate(names):
             if name in robot.base_parameters.names:
                 rows[:, :, place] = gains * base[:, :, robot.base_parameters.names.index(name)]
             else:
                 joint = robot.joint_names.index(name.rpartition(".")[0])
-                rows[:, :, place] = self.columns.coupling[joint]
+                rows[:, :, place] = self.model.coupling[joint]
         return rows

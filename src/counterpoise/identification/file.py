@@ -137,10 +137,10 @@ class FittedModel:
     def of(fit: Fit) -> FittedModel:
         """Return the model of a fit."""
         return FittedModel(
-            terms=fit.columns.terms.table(),
-            measured=fit.columns.active,
-            coupling=fit.columns.coupling,
-            names=fit.columns.names,
+            terms=fit.model.terms.table(),
+            measured=fit.model.active,
+            coupling=fit.model.coupling,
+            names=fit.model.names,
             values=fit.x,
             root=_triangle(fit.model_covariance),
             bodies=fit.robot.inertial_parameters[10:],
@@ -222,18 +222,18 @@ def _fit(content: CalibrationFile, robot: Robot, path: str | Path) -> Fit:
     model, guessed = content.model, content.data.guessed
     _refuse_other_payload(model.payload, robot, path)
     _require_lengths(content, robot)
-    columns = EffortModel(robot, Terms.from_table(model.terms), model.measured, model.coupling)
-    if columns.names != model.names or len(model.values) != len(columns.names):
+    fitted = EffortModel(robot, Terms.from_table(model.terms), model.measured, model.coupling)
+    if fitted.names != model.names or len(model.values) != len(fitted.names):
         raise InputError("the model's values are not those of its terms")
     if (guesses := effort_guesses(guessed)) and content.units != COMMAND_UNITS:
         raise InputError(f"its units are {content.units!r}, although {guesses}")
-    _refuse_impossible(content, columns)
+    _refuse_impossible(content, fitted)
     calibrated = with_inertial_parameters(robot, model.bodies, allow_unphysical=model.dynamics_allowed)
     fit = Fit(
         **content.record(),
         robot=marked(calibrated, why_command_units(guessed) if content.units == COMMAND_UNITS else ""),
         described=robot,
-        columns=columns,
+        model=fitted,
         x=model.values,
         model_covariance=model.covariance,
     )
@@ -287,25 +287,25 @@ def _require_lengths(content: CalibrationFile, robot: Robot) -> None:
         refuse_shape("covariance", content.covariance, (size, size))
 
 
-def _refuse_impossible(content: CalibrationFile, columns: EffortModel) -> None:
+def _refuse_impossible(content: CalibrationFile, fitted: EffortModel) -> None:
     """Refuse numbers that no calibration of the robot has.
 
     Args:
         content: What the file says; its shapes fit the robot.
-        columns: The model that it states.
+        fitted: The model that it states.
 
     Raises:
         InputError: A number lies beyond its bound; the message names its field.
     """
-    bounds = FileBounds.of(columns.robot, content.units)
+    bounds = FileBounds.of(fitted.robot, content.units)
     model = content.model
     for name, bodies in (("model.bodies", model.bodies), ("model.payload", model.payload)):
         most = np.tile(bounds.body, len(bodies) // 10)
         refuse_beyond(name, bodies, -most, most)
-    most = _value_bounds(columns, bounds)
+    most = _value_bounds(fitted, bounds)
     least = -most
-    least[columns.groups["gain"]] = 1.0 / MOST_GAIN
-    refuse_beyond("model.values", model.values, least, most, labels=columns.names)
+    least[fitted.groups["gain"]] = 1.0 / MOST_GAIN
+    refuse_beyond("model.values", model.values, least, most, labels=fitted.names)
     for index, row in enumerate(model.root):
         refuse_beyond(f"model.root[{index}]", row, -MOST_DEVIATION * most[index], MOST_DEVIATION * most[index])
     refuse_beyond("model.coupling", model.coupling, -MOST_COUPLING, MOST_COUPLING)
@@ -325,11 +325,11 @@ def _refuse_impossible(content: CalibrationFile, columns: EffortModel) -> None:
     _check_data(content, bounds)
 
 
-def _value_bounds(columns: EffortModel, bounds: FileBounds) -> Array:
-    most = np.empty(len(columns.names))
-    for term in columns.terms.chosen:
-        most[columns.groups[term.name]] = bounds.term(term)
-    most[columns.groups["bodies"]] = bounds.body[columns.body_parameters % columns.body_size]
+def _value_bounds(model: EffortModel, bounds: FileBounds) -> Array:
+    most = np.empty(len(model.names))
+    for term in model.terms.chosen:
+        most[model.groups[term.name]] = bounds.term(term)
+    most[model.groups["bodies"]] = bounds.body[model.body_parameters % model.body_size]
     return most
 
 

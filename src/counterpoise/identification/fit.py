@@ -1,6 +1,6 @@
 """The result of a calibration: a robot, how far to believe it, and why.
 
-A fit is trusted when the recording is sound, the fit explains it better than the description does, and the calibration
+A fit is trusted when the recording is valid, the fit explains it better than the description does, and the calibration
 is good for everything that was asked for (statements.py).
 """
 
@@ -169,7 +169,7 @@ class FitRecord:
 
     Attributes:
         method: "weighted", "iterative" or "coupled".
-        units: "N m" (N for linear joints), or "command units" where torque and effort could not be told apart.
+        units: "N m" (N for linear joints), or "command units" where torque and effort could not be distinguished.
         created: When, as UTC in ISO 8601.
         package: Version of the package that made it.
         identity: Robot, serial number, tool and mounting.
@@ -216,8 +216,8 @@ class Fit(FitRecord):
         robot: The robot, calibrated where identifiable, as described elsewhere. In command units its gravity is no
             torque: its description says so, and nothing drives an arm or writes files by it.
         described: The robot as described.
-        columns: The model that was fitted.
-        x: Its values, shape (p,), named by ``columns.names``.
+        model: The model that was fitted.
+        x: Its values, shape (p,), named by ``model.names``.
         model_covariance: Of ``x``, prior and model error included, shape (p, p), for calibrations that start from this
             one; empty for methods "iterative" and "coupled".
         gains: Efforts per torque as a weighed load told them, by which the recordings were divided; None without such
@@ -227,7 +227,7 @@ class Fit(FitRecord):
 
     robot: Robot
     described: Robot
-    columns: EffortModel
+    model: EffortModel
     x: Array
     model_covariance: Array
     gains: LoadGains | None = None
@@ -259,7 +259,7 @@ class Fit(FitRecord):
 
         A joint without fitted friction, or with a negative estimate, has none.
         """
-        if not (self.columns.terms.coulomb or self.columns.terms.viscous):
+        if not (self.model.terms.coulomb or self.model.terms.viscous):
             return None
         found = [np.maximum(np.nan_to_num(self.per_joint(kind)), 0.0) for kind in ("coulomb", "viscous")]
         return CoulombViscous(*found)
@@ -271,12 +271,12 @@ class Fit(FitRecord):
 
     def per_joint(self, kind: str) -> Array:
         """Return one of the drives' terms, e.g. "coulomb" or "rotor", shape (n,); NaN where it was not fitted."""
-        return self.columns.per_joint(kind, self.x)
+        return self.model.per_joint(kind, self.x)
 
     def predict(self, samples: Samples) -> Array:
         """Return the efforts that the fit gives for a motion, shape (k, n), in ``units``; NaN for unmeasured joints."""
         efforts = np.full((len(samples), self.robot.n), np.nan)
-        efforts[:, self.columns.active] = self.columns.predict(samples, self.x)
+        efforts[:, self.model.active] = self.model.predict(samples, self.x)
         return efforts
 
     def save(self, path: str | Path) -> Path:

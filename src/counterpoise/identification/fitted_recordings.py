@@ -47,7 +47,7 @@ class FittedRecordings:
     """Recordings, and a first fit to them; a joints have a measured effort.
 
     Attributes:
-        columns: The model.
+        model: The model.
         runs: The recordings.
         known: What weighed loads add to the body parameters, by run.
         start: Where the unknowns start, shape (p,).
@@ -59,7 +59,7 @@ class FittedRecordings:
         own_offsets: Whether every recording has an offset of its own.
     """
 
-    columns: EffortModel
+    model: EffortModel
     runs: Sequence[RepeatedRun]
     known: Sequence[Array | None]
     start: Array
@@ -86,7 +86,7 @@ class FittedRecordings:
         """Yield samples and rows, piece by piece."""
         for number, run, load in self.numbered():
             for chunk in run.chunks():
-                yield Chunk(number, run.poses, chunk, *self.columns.rows(chunk, self.x, load))
+                yield Chunk(number, run.poses, chunk, *self.model.rows(chunk, self.x, load))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +120,8 @@ class Extent:
 
 def survey_recordings(recorded: FittedRecordings) -> tuple[Array, Extent, tuple[int, int]]:
     """Return poses that stand for the recordings, what was recorded, and the numbers of samples and of poses."""
-    columns = recorded.columns
-    robot, n = columns.robot, columns.robot.n
+    model = recorded.model
+    robot, n = model.robot, model.robot.n
     poses: list[Array] = []
     kept, rows, step, rests = 0, 0, 1, 0
     lower, upper = np.full(n, np.inf), np.full(n, -np.inf)
@@ -149,7 +149,7 @@ def survey_recordings(recorded: FittedRecordings) -> tuple[Array, Extent, tuple[
                 poses, kept, step = [thin], len(thin), 2 * step
     found = np.concatenate(poses)
     found = found[np.unique(np.linspace(0, len(found) - 1, min(len(found), POSES)).round().astype(np.int64))]
-    weight = np.abs(robot.gravity(found) * columns.gains(recorded.x))
+    weight = np.abs(robot.gravity(found) * model.gains(recorded.x))
     size = np.sqrt(np.mean(weight**2, axis=0))
     return (
         found,

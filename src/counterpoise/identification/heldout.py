@@ -277,7 +277,7 @@ def check_moving(samples: Samples, how: str, fit: Callable[[Samples], Estimate])
     return HeldOut(
         how=f"{words}: {int(split.train.sum())} samples fitted, {int(split.held.sum())} held out",
         q=held.q,
-        error=frozen(held.tau[:, estimate.columns.active] - estimate.predict(held)),
+        error=frozen(held.tau[:, estimate.model.active] - estimate.predict(held)),
         held=split.held,
         novelty=split.novelty,
     )
@@ -294,7 +294,7 @@ def check_recordings(parts: Sequence[Samples], fit: Callable[[Sequence[Samples]]
     for number, part in enumerate(parts):
         others = [other for place, other in enumerate(parts) if place != number]
         estimate = fit(others)
-        errors.append(part.tau[:, estimate.columns.active] - estimate.predict(part))
+        errors.append(part.tau[:, estimate.model.active] - estimate.predict(part))
         both = np.concatenate([part.q, *(other.q for other in others)])
         held = np.arange(len(both)) < len(part)
         nearest.append(novelty(both, ~held, held))

@@ -16,8 +16,8 @@ from ..foundation import Array
 from .earlier import DIFFERENCES, Difference, EarlierCalibration
 from .fitted_recordings import FittedRecordings
 
-STRENGTHS = (1.0, 1.0 / 16.0, 1.0 / 4.0, 4.0, 16.0, 64.0, 256.0)
-"""Strengths of the prior that are averaged (prior.py), the usual one first ..."""
+PRIOR_WEIGHTS = (1.0, 1.0 / 16.0, 1.0 / 4.0, 4.0, 16.0, 64.0, 256.0)
+"""Weights of the prior that are averaged (prior.py), the usual one first ..."""
 SHARES = (0.25, 0.15, 0.25, 0.15, 0.1, 0.06, 0.04)
 """... and how likely each of them is before the data: descriptions are wrong by 10 to 30 %, and seldom exact."""
 
@@ -51,13 +51,13 @@ def hypotheses_of(
         prior: Towards the description; None for the data alone.
         earlier: A calibration to start from.
     """
-    strengths: tuple[float | None, ...] = (None,) if prior is None else (prior.strength or 1.0,)
-    if prior is not None and prior.strength is None and recorded.columns.terms.linear:
-        strengths = STRENGTHS
-    shares = SHARES if len(strengths) > 1 else (1.0,)
+    weights: tuple[float | None, ...] = (None,) if prior is None else (prior.weight or 1.0,)
+    if prior is not None and prior.weight is None and recorded.model.terms.linear:
+        weights = PRIOR_WEIGHTS
+    shares = SHARES if len(weights) > 1 else (1.0,)
     described = 1.0 if earlier is None else 1.0 - sum(one.share for one in DIFFERENCES)
-    pairs = zip(strengths, shares, strict=True)
-    found = [_described(recorded, strength, described * share) for strength, share in pairs]
+    pairs = zip(weights, shares, strict=True)
+    found = [_described(recorded, prior_weight, described * share) for prior_weight, share in pairs]
     return found if earlier is None else [*found, *(_near(recorded, earlier, one, found[0]) for one in DIFFERENCES)]
 
 
@@ -67,15 +67,15 @@ def sources_of(robot: Robot, prior: CadPrior | None, earlier: EarlierCalibration
     return ", and ".join(named if prior is None else [*named, prior.named(robot)])
 
 
-def _described(recorded: FittedRecordings, strength: float | None, share: float) -> Hypothesis:
-    """Return what the description says; None for a strength that says nothing."""
-    columns = recorded.columns
-    size = len(columns.names) + 2
+def _described(recorded: FittedRecordings, prior_weight: float | None, share: float) -> Hypothesis:
+    """Return what the description says; None for a weight that says nothing."""
+    model = recorded.model
+    size = len(model.names) + 2
     root = np.zeros((size, size))
-    bodies = columns.groups["bodies"]
-    root[bodies, bodies] = body_root(columns, strength, recorded.scales)
-    for kind, deviations in drive_deviations(columns, recorded.scales, recorded.start).items():
-        group = columns.groups[kind]
+    bodies = model.groups["bodies"]
+    root[bodies, bodies] = body_root(model, prior_weight, recorded.scales)
+    for kind, deviations in drive_deviations(model, recorded.scales, recorded.start).items():
+        group = model.groups[kind]
         places = np.arange(group.start, group.stop)
         # Offsets are nuisances, of a size that the data choose.
         root[places, places] = 0.0 if kind == "offset" else deviations
@@ -89,7 +89,7 @@ def _near(
     start = recorded.start
     p = len(start)
     described = usual.root[:p, :p] @ usual.root[:p, :p].T
-    mean, covariance = earlier.belief(recorded.columns, start, described, difference)
+    mean, covariance = earlier.belief(recorded.model, start, described, difference)
     root = np.zeros(usual.root.shape)
     places = np.flatnonzero(np.diag(described) > 0.0)
     root[np.ix_(places, places)] = covariance_root(covariance[np.ix_(places, places)])

@@ -33,7 +33,7 @@ def guessed_keys(*data: Data) -> tuple[str, ...]:
 
 
 def rate_source(*data: Data) -> RateSource | Literal[""]:
-    """Return who says how fast time goes, of several recordings the worst; "" where nobody said, and for poses."""
+    """Return source of the time, of several recordings the worst; "" where nobody said, and for poses."""
     worst: RateSource | Literal[""] = ""
     for log in _logs(data):
         told: RateSource | None = "guessed" if log.declared.rate_is_guessed else log.declared.rate_source
@@ -165,8 +165,8 @@ class Identity:
         if mount_angle(then, now) > MOUNT_TOLERANCE or abs(strengths[0] - strengths[1]) > 0.01 * strengths[1]:
             raise DataFileError(
                 f"was made with gravity along {np.round(then, 2).tolist()} in base axes; the robot is mounted with "
-                f"{np.round(now, 2).tolist()}. What was measured on one mounting does not tell all for another: mount "
-                "the robot as it was (robot.mounted), or calibrate again",
+                f"{np.round(now, 2).tolist()}. What was measured on one mounting does not determine everything on "
+                "another: mount the robot as it was (robot.mounted), or calibrate again",
                 path=path,
             )
 

@@ -25,7 +25,7 @@ from .weighted import weighted_fit
 
 COM_STEP = 0.01
 """How far the load's centre of mass is moved to see what that does to the gains [m]."""
-TOLD = 0.2
+IDENTIFIED = 0.2
 """A gain counts as told by the load when its relative standard deviation is below this."""
 
 
@@ -49,10 +49,10 @@ class LoadGains(PublishedData):
     unit: tuple[str, ...]
 
     @property
-    def untold(self) -> tuple[str, ...]:
-        """Joints whose gain the load does not tell: their torques are as uncertain as what gains are thought to be."""
+    def unidentified(self) -> tuple[str, ...]:
+        """Joints whose gain the load does not determine: their torques are as uncertain as their gains."""
         rows = zip(self.joint_names, self.gain, self.std, strict=True)
-        return tuple(name for name, gain, std in rows if np.isfinite(gain) and not std < TOLD * abs(gain))
+        return tuple(name for name, gain, std in rows if np.isfinite(gain) and not std < IDENTIFIED * abs(gain))
 
     def sentences(self) -> tuple[str, ...]:
         """Return the gains in words, and what they hang on."""
@@ -66,8 +66,10 @@ class LoadGains(PublishedData):
             f"were the load's centre of mass {1e3 * COM_STEP:.0f} mm from where it is said to be, they would change by "
             f"up to [%]: {moved}; this is not in the ±",
         ]
-        if self.untold:
-            found.append(f"the load does not tell the gain of {', '.join(self.untold)}: their torques are guessed")
+        if self.unidentified:
+            found.append(
+                f"the load does not determine the gain of {', '.join(self.unidentified)}: their torques are guessed"
+            )
         return tuple(found)
 
     def in_torques(self, log: Log, robot: Robot) -> Log:
@@ -82,7 +84,9 @@ class LoadGains(PublishedData):
     def _change(self) -> dict[str, Any]:
         """Return the gains as a mapping has them, with where they come from."""
         known = self._known()
-        source = {f"joints.{name}.effort_gain": "guessed" if name in self.untold else "measured" for name, _ in known}
+        source = {
+            f"joints.{name}.effort_gain": "guessed" if name in self.unidentified else "measured" for name, _ in known
+        }
         return {"joints": {name: {"effort_gain": 1.0 / gain} for name, gain in known}, "source": source}
 
     def _known(self) -> list[tuple[str, float]]:
@@ -165,10 +169,10 @@ def _load_gains(
         robots = [_with_moved_loads(robot, carrying, shift) for carrying, _ in loaded]
         runs = [empty, *(FittedRun(one, carrying) for one, carrying in zip(samples, robots, strict=True))]
         fit = weighted_fit(robot, runs, terms=fitted_terms, prior=prior)
-        group = fit.columns.groups["gain"]
+        group = fit.model.groups["gain"]
         deviation = np.full(robot.n, np.nan)
-        deviation[fit.columns.joints_of("gain")] = np.sqrt(np.diag(fit.solution.covariance)[group])
-        return fit.columns.per_joint("gain", fit.x), deviation
+        deviation[fit.model.joints_of("gain")] = np.sqrt(np.diag(fit.solution.covariance)[group])
+        return fit.model.per_joint("gain", fit.x), deviation
 
     gain, std = fitted(np.zeros(3))
     shifts = [fitted(COM_STEP * axis)[0] / gain - 1.0 for axis in np.eye(3)]

@@ -33,12 +33,12 @@ class LoadPosterior:
             stretches of the recording, even where that was to be expected.
         shown: Nuisances that the data show: places among the active joints, and kinds; TILT has the place −1.
         weak: Those of them that do not show enough to become part of the model.
-        weights: How likely each strength of the prior is after the data; empty without prior.
+        weights: How likely each weight of the prior is after the data; empty without prior.
         earlier_speaks: Log evidence that an earlier calibration belongs to this arm; NaN without one.
         earlier_change: How far that calibration moves the efforts that hold the arm, root mean square, shape (a,); NaN
             without one.
-        inflation: Samples that count as one, shape (c,): of the motion of every joint, then of its poses at rest, where
-            both were fitted.
+        autocorrelation_time: Samples that count as one, shape (c,): of the motion of every joint, then of its poses at
+            rest, where both were fitted.
         noise: Unexplained part of one sample's effort, shape (c,).
         freedom: Effective samples that are left over the fitted numbers, shape (c,).
         poses: Recorded poses that stand for the calibrated range [rad or m], shape (m, n).
@@ -64,7 +64,7 @@ class LoadPosterior:
     weights: Array
     earlier_speaks: float
     earlier_change: Array
-    inflation: Array
+    autocorrelation_time: Array
     noise: Array
     freedom: Array
     poses: Array
@@ -74,9 +74,9 @@ class LoadPosterior:
     tilted: Array
 
     @property
-    def columns(self) -> EffortModel:
+    def model(self) -> EffortModel:
         """The model."""
-        return self.nuisances.columns
+        return self.nuisances.model
 
     @property
     def springs(self) -> list[int]:
@@ -161,31 +161,31 @@ class LoadPosterior:
             found[joint] = np.sqrt(max(bound, 0.0) / len(q)) + self.tilted[joint]
         return found
 
-    def exported(self, columns: EffortModel) -> tuple[Array, Array]:
+    def exported(self, model: EffortModel) -> tuple[Array, Array]:
         """Return the estimate as numbers of a model, and their covariance, shapes (p',) and (p', p').
 
         Args:
-            columns: The model that was fitted, or that with the springs, counterbalances and the tilt that show.
+            model: The model that was fitted, or that with the springs, counterbalances and the tilt that show.
         """
-        turn = self._to_columns(columns)
-        start = columns.start()
-        start[[columns.names.index(name) for name in self.columns.names]] = self.start
+        turn = self._to_columns(model)
+        start = model.start()
+        start[[model.names.index(name) for name in self.model.names]] = self.start
         return start + turn @ self.fitted, turn @ self.covariance @ turn.T
 
-    def _to_columns(self, columns: EffortModel) -> Array:
+    def _to_columns(self, model: EffortModel) -> Array:
         """Return T with x' = start + T mean, shape (p', ·)."""
-        own, width = self.columns, len(self.nuisances.kinds)
-        turn = np.zeros((len(columns.names), len(self.mean)))
-        turn[[columns.names.index(name) for name in own.names], np.arange(len(own.names))] = 1.0
+        own, width = self.model, len(self.nuisances.kinds)
+        turn = np.zeros((len(model.names), len(self.mean)))
+        turn[[model.names.index(name) for name in own.names], np.arange(len(own.names))] = 1.0
         if self.leans:
-            at_tilt = columns.groups["tilt"]
+            at_tilt = model.groups["tilt"]
             turn[at_tilt, len(own.names) : len(own.names) + 2] += np.eye(2)
         half, centre = self.nuisances.half_range, self.nuisances.extent.centre
-        for place, joint in enumerate(np.flatnonzero(columns.active).tolist()):
+        for place, joint in enumerate(np.flatnonzero(model.active).tolist()):
             first = len(own.names) + 2 + place * width
-            name, weight = columns.robot.joint_names[joint], self.nuisances.weight[joint]
-            parts = [part for part in ("offset", *STAND_FOR) if f"{name}.{part}" in columns.names]
-            at = {part: columns.names.index(f"{name}.{part}") for part in parts}
+            name, weight = model.robot.joint_names[joint], self.nuisances.weight[joint]
+            parts = [part for part in ("offset", *STAND_FOR) if f"{name}.{part}" in model.names]
+            at = {part: model.names.index(f"{name}.{part}") for part in parts}
             constant = np.zeros(len(self.mean))
             constant[first + OFFSET] = self.nuisances.offset[joint]
             if place in self.springs:
@@ -200,13 +200,13 @@ class LoadPosterior:
 
     def rows(self, q: Array) -> tuple[Array, Array]:
         """Return the loads' derivatives by [x, tilt, what acts at rest], (k, a, ·), and the start's loads."""
-        columns, x = self.columns, self.nuisances.x
-        rest = replace(at_rest(columns.robot, q), tau=np.zeros(q.shape))
-        rows, shift = columns.rows(rest, x)
-        bodies = rows[:, :, columns.groups["bodies"]] @ x[columns.groups["bodies"]]
-        rows[:, :, columns.groups["offset"]] = 0.0
+        model, x = self.model, self.nuisances.x
+        rest = replace(at_rest(model.robot, q), tau=np.zeros(q.shape))
+        rows, shift = model.rows(rest, x)
+        bodies = rows[:, :, model.groups["bodies"]] @ x[model.groups["bodies"]]
+        rows[:, :, model.groups["offset"]] = 0.0
         start = rows @ self.start - shift
-        return np.concatenate([rows, tilt_columns(columns, x, q), self.nuisances.at_rest(q, bodies)], axis=2), start
+        return np.concatenate([rows, tilt_columns(model, x, q), self.nuisances.at_rest(q, bodies)], axis=2), start
 
     def _drifting(self, rows: Array, joint: int) -> Array:
         """Return by how much a load drifts in the recording, root mean square, one column a kind of drift, (k, ·).
@@ -214,19 +214,19 @@ class LoadPosterior:
         A drift is zero in the middle of a recording and grows evenly to both ends: 1/√3 of its size there. What is
         expected of any recording does not count.
         """
-        p, width = len(self.columns.names) + 2, len(self.nuisances.kinds)
+        p, width = len(self.model.names) + 2, len(self.nuisances.kinds)
         at = [p + joint * width + place for place, kind in enumerate(self.nuisances.kinds) if kind == "drift"]
         if not at:
             return np.zeros((len(rows), 0))
         bodies = rows[:, joint, p + GAIN]
-        weight = np.full(len(rows), self.nuisances.weight[self.columns.active][joint])
+        weight = np.full(len(rows), self.nuisances.weight[self.model.active][joint])
         squares = self.mean[at] ** 2 + np.diag(self.covariance)[at] - SIZES["drift"].least ** 2
         size = np.sqrt(np.maximum(squares, 0.0) / 3.0)
         return np.stack([weight, bodies], axis=1) * size
 
     def placed(self, rows: Array, joint: int, *, offset: bool) -> Array:
         """Return a joint's rows among all unknowns, shape (k, ·)."""
-        p, width = len(self.columns.names) + 2, len(self.nuisances.kinds)
+        p, width = len(self.model.names) + 2, len(self.nuisances.kinds)
         wide = np.zeros((len(rows), len(self.mean)))
         wide[:, :p] = rows[:, joint, :p]
         count = OFFSET + offset
@@ -235,12 +235,12 @@ class LoadPosterior:
         return wide
 
 
-def tilt_columns(columns: EffortModel, x: Array, q: Array) -> Array:
+def tilt_columns(model: EffortModel, x: Array, q: Array) -> Array:
     """Return the derivatives of the described gravity efforts by a tilt about two axes [per rad], shape (k, a, 2)."""
-    robot = columns.robot
+    robot = model.robot
     if not np.any(robot.gravity_base):
-        return np.zeros((len(q), len(columns.joint_names), 2))
+        return np.zeros((len(q), len(model.joint_names), 2))
     # Torques are linear in gravity: its change by a small turn takes its own place.
     slopes = [np.cross(robot.gravity_base, axis) for axis in tilt_axes(robot)]
-    found = [robot.mounted(rotation=np.eye(3), gravity=slope).gravity(q) * columns.gains(x) for slope in slopes]
-    return np.stack(found, axis=2)[:, columns.active]
+    found = [robot.mounted(rotation=np.eye(3), gravity=slope).gravity(q) * model.gains(x) for slope in slopes]
+    return np.stack(found, axis=2)[:, model.active]

@@ -30,7 +30,7 @@ from .identity import refuse_other_mount
 
 KEPT_PER_PERIOD = 8.0
 """Samples kept per period of the cutoff."""
-LEAST_INFLATION = 0.5 * KEPT_PER_PERIOD
+LEAST_AUTOCORRELATION_TIME = 0.5 * KEPT_PER_PERIOD
 """Least number of them that count as one: a low-passed channel has no more than two independent values per period."""
 NOISE_SPEEDS = 3.0
 SLOW_SHARE = 0.03
@@ -86,7 +86,7 @@ def _likeliest(robot: Robot, motion: Motion, least: Array) -> Array:
     samples = _samples(motion, least, kept)
     directions = [_friction_direction(motion, factor * least)[kept] for factor in SPEED_FACTORS]
     torques = not motion.log.declared.effort_is_command
-    chosen = likeliest_speeds(robot, samples, directions, together=LEAST_INFLATION, torques=torques)
+    chosen = likeliest_speeds(robot, samples, directions, together=LEAST_AUTOCORRELATION_TIME, torques=torques)
     return np.asarray(least * np.array(SPEED_FACTORS)[chosen])
 
 

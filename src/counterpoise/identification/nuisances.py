@@ -8,7 +8,7 @@ finds the size that the data show):
   Only where a spring shows;
 - gain: the rigid-body torque itself: a drive whose torque is a few per cent off;
 - offset: a constant, and where that is asked for another one for every further recording;
-- hidden offset: a constant at a joint whose weight is one as well, so that no recording tells them apart. The weight
+- hidden offset: a constant at a joint whose weight is one as well, so that no recording distinguishes them. The weight
   stands for both;
 - friction: what Coulomb and viscous friction do not describe. It may grow with the load, change along the way, be
   larger at low speed (Stribeck), grow with the root of the speed, differ between the directions, change with time, or
@@ -80,7 +80,7 @@ class Nuisances:
     """The columns for one fit; a joints have a measured effort.
 
     Attributes:
-        columns: The model that is fitted.
+        model: The model that is fitted.
         x: A first estimate of it, shape (p,).
         extent: What was recorded.
         friction: Usual friction of every joint in the unit of its effort, shape (n,); 0 where it has no direction.
@@ -89,7 +89,7 @@ class Nuisances:
         rests: Whether there are poses at rest beside the motion.
     """
 
-    columns: EffortModel
+    model: EffortModel
     x: Array
     extent: Extent
     friction: Array
@@ -115,14 +115,14 @@ class Nuisances:
     @cached_property
     def offset(self) -> Array:
         """Usual offset of every joint, shape (n,); 0 where none is fitted."""
-        fitted = np.zeros(self.columns.robot.n, dtype=bool)
-        fitted[self.columns.joints_of("offset")] = True
+        fitted = np.zeros(self.model.robot.n, dtype=bool)
+        fitted[self.model.joints_of("offset")] = True
         return np.where(fitted, self._usual_offset, 0.0)
 
     @cached_property
     def hidden_offset(self) -> Array:
-        """Usual offset of joints at which no recording tells it from the weight, shape (n,); else 0."""
-        return np.where(self.columns.active & ~separable_offsets(self.columns.robot), self._usual_offset, 0.0)
+        """Usual offset of joints at which no recording distinguishes it from the weight, shape (n,); else 0."""
+        return np.where(self.model.active & ~separable_offsets(self.model.robot), self._usual_offset, 0.0)
 
     @cached_property
     def _usual_offset(self) -> Array:
@@ -136,10 +136,10 @@ class Nuisances:
     @cached_property
     def unseen(self) -> Array:
         """Usual friction of joints of a motion that do not reverse, in the unit of the effort, shape (n,); else 0."""
-        hidden = self.columns.active & ~self.extent.reverses & self.moving
+        hidden = self.model.active & ~self.extent.reverses & self.moving
         usual = UNSEEN_FRICTION * self.extent.effort
-        limits = self.columns.robot.effort_limit * np.abs(self.columns.gains(self.x))
-        like = self.columns.active & self.extent.reverses & np.isfinite(limits) & (limits > 0.0)
+        limits = self.model.robot.effort_limit * np.abs(self.model.gains(self.x))
+        like = self.model.active & self.extent.reverses & np.isfinite(limits) & (limits > 0.0)
         if like.any():
             share = float(np.median(self.friction[like] / limits[like]))
             usual = np.maximum(usual, share * np.where(np.isfinite(limits), limits, 0.0))
@@ -162,8 +162,8 @@ class Nuisances:
             q: Poses [rad or m], shape (k, n).
             bodies: Rigid-body efforts there by the first estimate, shape (k, a).
         """
-        turns = np.array(rotary(self.columns.robot), dtype=bool)
-        centre, active = self.extent.centre, self.columns.active
+        turns = np.array(rotary(self.model.robot), dtype=bool)
+        centre, active = self.extent.centre, self.model.active
         shapes = [(q - centre[0]) / self.half_range]
         shapes += [np.where(turns, wave - mean, 0.0) for wave, mean in zip(waves(q), centre[1:], strict=True)]
         own = [(shape * self.weight)[:, active] for shape in shapes]
@@ -183,8 +183,8 @@ class Nuisances:
                 place.
         """
         found = [self.at_rest(samples.q, bodies)]
-        active = self.columns.active
-        friction, side = self.sliding[active], self.columns.actuator_direction(samples)[:, active]
+        active = self.model.active
+        friction, side = self.sliding[active], self.model.actuator_direction(samples)[:, active]
         if self.friction.any():
             found.append(np.stack(self._by_place(samples, side * friction), axis=2))
         if self.moving:
@@ -217,9 +217,9 @@ class Nuisances:
 
     def _by_place(self, samples: Samples, sliding: Array) -> Sequence[Array]:
         """Return friction that grows with the load and changes along the way."""
-        active = self.columns.active
-        load = np.abs(self.columns.robot.gravity(samples.q)) / np.maximum(self.extent.weight, 1e-9) - self.extent.load
-        turns = np.array(rotary(self.columns.robot), dtype=bool)[active]
+        active = self.model.active
+        load = np.abs(self.model.robot.gravity(samples.q)) / np.maximum(self.extent.weight, 1e-9) - self.extent.load
+        turns = np.array(rotary(self.model.robot), dtype=bool)[active]
         q = samples.q[:, active]
         along = (np.where(turns, np.cos(q), 0.0), np.where(turns, np.sin(q), 0.0))
         return sliding * np.clip(load[:, active], -3.0, 3.0), *(sliding * one for one in along)

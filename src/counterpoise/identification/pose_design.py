@@ -174,7 +174,7 @@ def design(
         raise InputError(f"count is {count!r}; expected a number of poses from 2 to 1000")
     if not robot.base_parameters.names:
         raise InputError(
-            f"gravity acts on no joint of robot '{robot.name}' as it is mounted; holding torques tell nothing about "
+            f"gravity acts on no joint of robot '{robot.name}' as it is mounted; holding torques say nothing about "
             "it. Mount it otherwise, or calibrate from motion"
         )
     candidates, counts = _candidates(robot, seed, margin, clearance)

@@ -41,7 +41,7 @@ class PoseFit:
     def again(self, poses: StaticPoses) -> WeightedFit:
         """Return the fit to some of the poses, quickly: what the fit to all of them found is taken over."""
         return weighted_fit(
-            self.fit.columns.robot,
+            self.fit.model.robot,
             samples_of_poses(poses),
             terms=self.terms,
             prior=self.prior,
@@ -91,7 +91,7 @@ def fit_poses(
 
 
 def terms_at_rest(robot: Robot, poses: StaticPoses, declared: Declared | None = None) -> Terms:
-    """Return what is fitted at rest: offsets that can be told from the weight, friction where sides are known."""
+    """Return what is fitted at rest: offsets that the weight does not hide, friction where sides are known."""
     usable = separable_offsets(robot) & poses.measured
     sided = np.any(poses.side != 0, axis=0) & poses.measured
     gain = (ALL,) if declared is not None and declared.effort_is_command else ()

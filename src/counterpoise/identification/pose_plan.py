@@ -429,7 +429,7 @@ def _in_order(value: Any, key: str, order: list[int], document: TomlDocument, pa
         where = (key, index) if key == "poses" else (key,)
         entries = row if isinstance(row, list) else [row]
         if not all(isinstance(entry, int | float) and not isinstance(entry, bool) for entry in entries):
-            raise DataFileError(f"{key} holds what is no number", path=path, line=document.line(where))
+            raise DataFileError(f"{key} has an entry that is not a number", path=path, line=document.line(where))
         if isinstance(row, list) and len(row) != len(order):
             message = f"{key} has {len(row)} numbers; expected {len(order)}, one per joint"
             raise DataFileError(message, path=path, line=document.line(where))

@@ -11,7 +11,7 @@ A nuisance that acts at rest (a spring or counterbalance, a gain, a tilt of the 
 taken up where it raises the log evidence by SPEAKS; elsewhere it keeps its least size. A spring or a tilt that raises
 it by MODEL_SPEAKS becomes part of the model. Such a spring may have higher harmonics of its joint's angle, where they
 raise the evidence by SPEAKS again: cables are no sines, and what a sine leaves of them at a joint with little noise
-would be explained by the masses of all links. Every strength of the prior is tried for that, because masses that are
+would be explained by the masses of all links. Every weight of the prior is tried for that, because masses that are
 believed less explain the same.
 
 Two corrections for what no covariance knows. Few samples: 95 % intervals are Student's. Parts of the recording that
@@ -49,7 +49,7 @@ from .earlier import EarlierCalibration
 from .fitted_recordings import Chunk, FittedRecordings, survey_recordings
 from .hypotheses import Hypothesis, hypotheses_of
 from .load_posterior import TILT, LoadPosterior, tilt_columns
-from .moving import LEAST_INFLATION
+from .moving import LEAST_AUTOCORRELATION_TIME
 from .nuisances import OFFSET, POSITION, PRESLIDING, SIZES, Nuisances
 
 SPEAKS = 3.0
@@ -110,8 +110,8 @@ def load_posterior(
     Args:
         recorded: The recordings and a first fit to them.
         prior: Towards the description; None for the data alone.
-        like: A posterior of more of the same data: its nuisances, strength and inflation are taken over, which is
-            quick. Its deviations are then not corrected for contradictions.
+        like: A posterior of more of the same data: its nuisances, prior weight and autocorrelation time are taken over,
+            which is quick. Its deviations are then not corrected for contradictions.
         earlier: A calibration to start from, as likely beforehand as the description, or more.
         adds: Whether a tilt that shows is added to the model; otherwise it is weight to it.
     """
@@ -128,17 +128,17 @@ class _Search:
         self._recorded = recorded
         self._adds = adds
         self._poses, self._extent, self._rows = survey_recordings(recorded)
-        columns = recorded.columns
+        model = recorded.model
         moving = recorded.correlated
-        friction = np.zeros(columns.robot.n)
-        if columns.terms.coulomb:
-            drives = np.abs(np.nan_to_num(columns.per_joint("coulomb", recorded.x)))
-            friction = np.abs(columns.coupling).T @ drives
+        friction = np.zeros(model.robot.n)
+        if model.terms.coulomb:
+            drives = np.abs(np.nan_to_num(model.per_joint("coulomb", recorded.x)))
+            friction = np.abs(model.coupling).T @ drives
             if not moving:
-                friction = np.where(columns.active, STATIC_FRICTION * self._extent.effort, 0.0)
+                friction = np.where(model.active, STATIC_FRICTION * self._extent.effort, 0.0)
         rests = recorded.sources > 1
-        self._nuisances = Nuisances(columns, recorded.x, self._extent, friction, moving, recorded.own_offsets, rests)
-        self._shared = len(columns.names) + 2
+        self._nuisances = Nuisances(model, recorded.x, self._extent, friction, moving, recorded.own_offsets, rests)
+        self._shared = len(model.names) + 2
         self._blocks = self._products()
         self._whole = _summed(self._blocks)
         self._hypotheses = hypotheses_of(recorded, prior, earlier)
@@ -148,17 +148,19 @@ class _Search:
     def posterior(self) -> LoadPosterior:
         """Return the posterior with the nuisances that the data show."""
         joints = self._whole.joints
-        inflation = np.ones(len(self._whole.values))
+        autocorrelation_time = np.ones(len(self._whole.values))
         if self._recorded.correlated:
-            inflation[:joints] = LEAST_INFLATION
+            autocorrelation_time[:joints] = LEAST_AUTOCORRELATION_TIME
         chosen: Choice = frozenset()
-        at = self._solve(self._regression(inflation), self._hypotheses[0], chosen, noise=self._recorded.sigma)
-        inflation = self._inflation(at)
-        at, hypothesis = self._best(inflation, chosen, at)
+        at = self._solve(
+            self._regression(autocorrelation_time), self._hypotheses[0], chosen, noise=self._recorded.sigma
+        )
+        autocorrelation_time = self._autocorrelation_time(at)
+        at, hypothesis = self._best(autocorrelation_time, chosen, at)
         kinds = [kind for kind in ("position", "gain", "drift") if kind in self._nuisances.kinds]
         tests = [(place, kind) for kind in kinds for place in range(joints)] + [(-1, TILT)]
         while tests and len(chosen) < MOST_TAKEN:
-            tried = [(self._tried(inflation, hypothesis, chosen | {test}, at), test) for test in tests]
+            tried = [(self._tried(autocorrelation_time, hypothesis, chosen | {test}, at), test) for test in tests]
             tried.sort(key=lambda pair: -pair[0].evidence)
             best, test = tried[0]
             if best.evidence - at.evidence < SPEAKS and not self._drifts(best, test, hypothesis, chosen, at):
@@ -166,26 +168,26 @@ class _Search:
             tests = [other for one, other in tried[1:] if one.evidence > at.evidence - AGAIN]
             spring = test[1] == "position" and best.evidence - at.evidence >= MODEL_SPEAKS
             chosen = chosen | {test}
-            inflation = self._inflation(best)
-            at, hypothesis = self._best(inflation, chosen, best)
+            autocorrelation_time = self._autocorrelation_time(best)
+            at, hypothesis = self._best(autocorrelation_time, chosen, best)
             if spring:
                 shaped = chosen | {(test[0], "harmonic")}
-                better, likeliest = self._best(inflation, shaped, at)
+                better, likeliest = self._best(autocorrelation_time, shaped, at)
                 if better.evidence - at.evidence >= SPEAKS:
                     chosen, at, hypothesis = shaped, better, likeliest
         springs = [test for test in chosen if test[1] == "position"]
         shapes = [frozenset({test, (test[0], "harmonic")}) for test in springs]
-        without = [self._tried(inflation, hypothesis, chosen - shape, at).evidence for shape in shapes]
+        without = [self._tried(autocorrelation_time, hypothesis, chosen - shape, at).evidence for shape in shapes]
         pairs = zip(springs, without, strict=True)
         weak = frozenset(test for test, evidence in pairs if at.evidence - evidence < MODEL_SPEAKS)
         tilt = frozenset({(-1, TILT)}) & chosen
-        if tilt and not (self._adds and self._tilt_speaks(inflation, chosen, at) >= MODEL_SPEAKS):
+        if tilt and not (self._adds and self._tilt_speaks(autocorrelation_time, chosen, at) >= MODEL_SPEAKS):
             weak |= tilt
-        return self._result(inflation, chosen, weak, at)
+        return self._result(autocorrelation_time, chosen, weak, at)
 
-    def _tilt_speaks(self, inflation: Array, chosen: Choice, at: HierarchicalPosterior) -> float:
-        """Return the log evidence that a tilt adds, with the likeliest strength of the prior without it, too."""
-        level, _ = self._best(inflation, chosen - {(-1, TILT)}, at)
+    def _tilt_speaks(self, autocorrelation_time: Array, chosen: Choice, at: HierarchicalPosterior) -> float:
+        """Return the log evidence that a tilt adds, with the likeliest weight of the prior without it, too."""
+        level, _ = self._best(autocorrelation_time, chosen - {(-1, TILT)}, at)
         return at.evidence - level.evidence
 
     def _drifts(
@@ -199,31 +201,35 @@ class _Search:
         """Return whether a drift shows once it is out of the residuals, which it correlates, and so hides itself."""
         if test[1] != "drift" or best.evidence - at.evidence < SPEAKS_AGAIN:
             return False
-        inflation = self._inflation(best)
-        with_it, without = (self._tried(inflation, hypothesis, one, at) for one in (chosen | {test}, chosen))
+        autocorrelation_time = self._autocorrelation_time(best)
+        with_it, without = (self._tried(autocorrelation_time, hypothesis, one, at) for one in (chosen | {test}, chosen))
         return with_it.evidence - without.evidence >= SPEAKS
 
     def posterior_like(self, like: LoadPosterior) -> LoadPosterior:
-        """Return the posterior with the nuisances, the strength and the inflation of another one."""
+        """Return the posterior with the nuisances, prior weight and autocorrelation time of another one."""
         if len(like.weights) > 1:
             self._hypotheses = [self._hypotheses[int(np.argmax(like.weights))]]
         channels = len(self._whole.values)  # fewer than there, where no pose is left of the data
-        inflation, noise = like.inflation[:channels], like.noise[:channels]
-        at = self._solve(self._regression(inflation), self._hypotheses[0], like.shown, noise=noise)
-        modelled = self._as_modelled(inflation, like.shown, like.weak, at)
-        result = self._posterior(inflation, like.shown, like.weak, [at])[0]
+        autocorrelation_time, noise = like.autocorrelation_time[:channels], like.noise[:channels]
+        at = self._solve(self._regression(autocorrelation_time), self._hypotheses[0], like.shown, noise=noise)
+        modelled = self._as_modelled(autocorrelation_time, like.shown, like.weak, at)
+        result = self._posterior(autocorrelation_time, like.shown, like.weak, [at])[0]
         return replace(result, fitted=averaged(self._moments_of_model(modelled), self._log_shares)[1])
 
-    def _result(self, inflation: Array, chosen: Choice, weak: Choice, at: HierarchicalPosterior) -> LoadPosterior:
-        regression = self._regression(inflation)
+    def _result(
+        self, autocorrelation_time: Array, chosen: Choice, weak: Choice, at: HierarchicalPosterior
+    ) -> LoadPosterior:
+        regression = self._regression(autocorrelation_time)
         every = [self._solve(regression, hypothesis, chosen, begin=at) for hypothesis in self._hypotheses]
-        modelled = self._as_modelled(inflation, chosen, weak, at)
+        modelled = self._as_modelled(autocorrelation_time, chosen, weak, at)
         # Poses at rest have other sizes there, so that their evidence does not compare.
-        result, best = self._posterior(inflation, chosen, weak, every, modelled if self._recorded.correlated else ())
+        result, best = self._posterior(
+            autocorrelation_time, chosen, weak, every, modelled if self._recorded.correlated else ()
+        )
         result = replace(result, fitted=averaged(self._moments_of_model(modelled), self._log_shares)[1])
         own = _of_joints(chosen)
-        contradicted, scattered = self._contradictions(result, own, inflation, best)
-        apart = self._apart(result, own, inflation, best)
+        contradicted, scattered = self._contradictions(result, own, autocorrelation_time, best)
+        apart = self._apart(result, own, autocorrelation_time, best)
         changed = self._changed(result, every)
         deviations = root_mean_square(result.load(self._poses)[1] / result.widened)
         leaned = np.nan_to_num(changed) / np.where(deviations > 0.0, deviations, np.inf)
@@ -236,10 +242,10 @@ class _Search:
             elsewhere=elsewhere,
             apart=frozen(apart),
             earlier_change=frozen(changed),
-            tilted=frozen(self._tilted_loads(result, inflation, best)),
+            tilted=frozen(self._tilted_loads(result, autocorrelation_time, best)),
         )
 
-    def _tilted_loads(self, result: LoadPosterior, inflation: Array, best: HierarchicalPosterior) -> Array:
+    def _tilted_loads(self, result: LoadPosterior, autocorrelation_time: Array, best: HierarchicalPosterior) -> Array:
         """Return how far a tilt of the base could move the loads where it explains the data as well as none, (a,).
 
         A joint with a vertical axis has no weight by the description, and a tilt gives it a constant one along many
@@ -248,7 +254,7 @@ class _Search:
         joints = self._whole.joints
         if (-1, TILT) in result.shown:
             return np.zeros(joints)
-        regression = self._regression(inflation)
+        regression = self._regression(autocorrelation_time)
         described = Hypothesis(best.shift, best.root, 1.0)
         tilted = self._solve(regression, described, result.shown | {(-1, TILT)}, begin=best)
         level = self._solve(regression, described, result.shown, begin=best)
@@ -275,17 +281,17 @@ class _Search:
         return root_mean_square(np.stack(moves, axis=1))
 
     def _as_modelled(
-        self, inflation: Array, shown: Choice, weak: Choice, at: HierarchicalPosterior
+        self, autocorrelation_time: Array, shown: Choice, weak: Choice, at: HierarchicalPosterior
     ) -> list[HierarchicalPosterior]:
         """Return the posteriors of the model alone: what it lacks and acts at rest is weight to it."""
         sizes = AS_MODELLED if self._recorded.correlated else AT_REST
-        regression = HierarchicalRegression(self._whole, inflation, sizes)
+        regression = HierarchicalRegression(self._whole, autocorrelation_time, sizes)
         lacking = weak | {one for one in shown if one[1] == "gain"}
         return [self._solve(regression, hypothesis, shown - lacking, begin=at) for hypothesis in self._hypotheses]
 
     def _posterior(
         self,
-        inflation: Array,
+        autocorrelation_time: Array,
         chosen: Choice,
         weak: Choice,
         every: Sequence[HierarchicalPosterior],
@@ -296,7 +302,7 @@ class _Search:
         weights, mean, covariance = averaged([*self._moments(every), *self._moments_of_model(modelled)], shares)
         weights = weights.reshape(-1, len(every)).sum(axis=0)
         best = every[int(np.argmax(weights))]
-        freedom = np.maximum(self._whole.rows / inflation - best.fitted, 0.0)
+        freedom = np.maximum(self._whole.rows / autocorrelation_time - best.fitted, 0.0)
         factor = student_factor(pooled_freedom(freedom, best.fitted, self._whole.sources))
         widened = frozen(factor * (CALIBRATED if self._recorded.correlated else 1.0))
         result = LoadPosterior(
@@ -311,29 +317,31 @@ class _Search:
             weights=weights if self._averages else np.zeros(0),
             earlier_speaks=self._earlier_speaks(every),
             earlier_change=np.full(self._whole.joints, np.nan),
-            inflation=inflation,
+            autocorrelation_time=autocorrelation_time,
             noise=best.noise,
             freedom=freedom,
             poses=self._poses,
             fitted=mean,
-            carried=self._carried(inflation, best, {place for place, kind in chosen - weak if kind == "position"}),
+            carried=self._carried(
+                autocorrelation_time, best, {place for place, kind in chosen - weak if kind == "position"}
+            ),
             apart=np.zeros(self._whole.joints),
             tilted=np.zeros(self._whole.joints),
         )
         return result, best
 
-    def _carried(self, inflation: Array, best: HierarchicalPosterior, springs: Set[int]) -> Array:
+    def _carried(self, autocorrelation_time: Array, best: HierarchicalPosterior, springs: Set[int]) -> Array:
         """Return by which friction, rotors, offsets and springs the model explains nuisances best; see LoadPosterior.
 
         Args:
-            inflation: How many samples count as one, shape (c,).
+            autocorrelation_time: How many samples count as one, shape (c,).
             best: The likeliest posterior.
             springs: Places of the joints whose springs are part of the model.
         """
         joints, width = best.sizes.shape
         size = self._shared + joints * width
-        columns = self._recorded.columns
-        moving = [columns.groups[term.name] for term in columns.terms.chosen if term.adds and not term.acts_at_rest]
+        model = self._recorded.model
+        moving = [model.groups[term.name] for term in model.terms.chosen if term.adds and not term.acts_at_rest]
         drives = [at for group in moving for at in range(group.start, group.stop)]
         kinds = self._nuisances.kinds
         moved = [at for at, kind in enumerate(kinds) if kind in ("harmonic", "friction", "unseen", "drift")]
@@ -344,7 +352,7 @@ class _Search:
         ]
         taking = np.array([*drives, *(self._shared + joint * width + at for joint, at in owned)])
         normal, pull = np.zeros((len(taking), len(taking))), np.zeros((len(taking), size))
-        weight = 1.0 / (inflation * best.noise**2)
+        weight = 1.0 / (autocorrelation_time * best.noise**2)
         for joint in range(joints):
             own = self._shared + joint * width
             mine = [(len(drives) + row, at) for row, (one, at) in enumerate(owned) if one == joint]
@@ -364,28 +372,30 @@ class _Search:
         return carried
 
     def _contradictions(
-        self, result: LoadPosterior, own: Choice, inflation: Array, best: HierarchicalPosterior
+        self, result: LoadPosterior, own: Choice, autocorrelation_time: Array, best: HierarchicalPosterior
     ) -> tuple[Array, Array]:
         """Return how far estimates without one stretch are off, over what is to be expected, shape (a,).
 
         The second one is their scatter (the jackknife's) over the deviations, whatever was to be expected of it.
         """
         parts = [self._whole.without(block) for block in self._blocks if np.all(self._whole.rows - block.rows > 0.0)]
-        moved, expected = self._shifts(result, parts, own, inflation, best)
+        moved, expected = self._shifts(result, parts, own, autocorrelation_time, best)
         deviations = result.load(self._poses)[1] / result.widened
         sums = (expected.sum(axis=0), np.mean(deviations**2, axis=0) * len(parts) / max(len(parts) - 1, 1))
         ratio, scattered = (moved.sum(axis=0) / np.where(total > 0.0, total, np.inf) for total in sums)
         contradicted = (len(parts) * ratio + EXPECTED) / (len(parts) + EXPECTED)
         return np.sqrt(contradicted), np.sqrt(scattered)
 
-    def _apart(self, result: LoadPosterior, own: Choice, inflation: Array, best: HierarchicalPosterior) -> Array:
+    def _apart(
+        self, result: LoadPosterior, own: Choice, autocorrelation_time: Array, best: HierarchicalPosterior
+    ) -> Array:
         """Return how far poses at rest and motion are apart, over what is to be expected, shape (a,)."""
         whole = self._whole
         if whole.sources == 1:
             return np.zeros(whole.joints)
         kept = [np.repeat(np.arange(whole.sources) == source, whole.joints) for source in range(whole.sources)]
         parts = [replace(whole, values=whole.values * some[:, None, None], rows=whole.rows * some) for some in kept]
-        moved, expected = self._shifts(result, parts, own, inflation, best)
+        moved, expected = self._shifts(result, parts, own, autocorrelation_time, best)
         return np.asarray(np.sqrt(np.max(moved / np.where(expected > 0.0, expected, np.inf), axis=0)))
 
     def _shifts(
@@ -393,7 +403,7 @@ class _Search:
         result: LoadPosterior,
         parts: Sequence[RowProducts],
         own: Choice,
-        inflation: Array,
+        autocorrelation_time: Array,
         best: HierarchicalPosterior,
     ) -> tuple[Array, Array]:
         """Return how far loads by parts of the data are off those by all, and what is to be expected of that.
@@ -404,10 +414,10 @@ class _Search:
         rows, _ = result.rows(self._poses)
         joints = self._whole.joints
         wide = [result.placed(rows, joint, offset=joint in result.springs) for joint in range(joints)]
-        both = self._regression(inflation).solve(best.root, own, shift=best.shift, begin=best, rounds=1)
+        both = self._regression(autocorrelation_time).solve(best.root, own, shift=best.shift, begin=best, rounds=1)
         moved, expected = np.zeros((2, len(parts), joints))
         for place, part in enumerate(parts):
-            regression = HierarchicalRegression(part, inflation, SIZES)
+            regression = HierarchicalRegression(part, autocorrelation_time, SIZES)
             alone = regression.solve(best.root, own, shift=best.shift, begin=best, rounds=1)
             shift, less = alone.mean - both.mean, alone.covariance - both.covariance
             for joint in range(joints):
@@ -416,19 +426,19 @@ class _Search:
         return moved, expected
 
     def _best(
-        self, inflation: Array, chosen: Choice, begin: HierarchicalPosterior
+        self, autocorrelation_time: Array, chosen: Choice, begin: HierarchicalPosterior
     ) -> tuple[HierarchicalPosterior, Hypothesis]:
         """Return the posterior of the likeliest hypothesis, and that."""
-        regression = self._regression(inflation)
+        regression = self._regression(autocorrelation_time)
         every = [
             (self._solve(regression, hypothesis, chosen, begin=begin), hypothesis) for hypothesis in self._hypotheses
         ]
         return max(every, key=lambda pair: pair[0].evidence)
 
     def _tried(
-        self, inflation: Array, hypothesis: Hypothesis, chosen: Choice, at: HierarchicalPosterior
+        self, autocorrelation_time: Array, hypothesis: Hypothesis, chosen: Choice, at: HierarchicalPosterior
     ) -> HierarchicalPosterior:
-        return self._solve(self._regression(inflation), hypothesis, chosen, begin=at, rounds=TEST_ROUNDS)
+        return self._solve(self._regression(autocorrelation_time), hypothesis, chosen, begin=at, rounds=TEST_ROUNDS)
 
     def _solve(
         self,
@@ -447,7 +457,7 @@ class _Search:
 
     def _rare_unknowns(self) -> tuple[Rare, Rare]:
         """Return the offsets and the springs that are much larger than the usual ones at few joints."""
-        active, offset = self._recorded.columns.active, self._nuisances.offset
+        active, offset = self._recorded.model.active, self._nuisances.offset
         sizes = LARGE_OFFSET * self._extent.variation / np.where(offset > 0.0, offset, np.inf)
         springs = np.full(int(active.sum()), LARGE_SPRING)
         return (
@@ -479,8 +489,8 @@ class _Search:
             groups.append(np.logaddexp.reduce(scores) - np.log(sum(shares)) if scores else np.nan)
         return float(groups[0] - groups[1])
 
-    def _regression(self, inflation: Array) -> HierarchicalRegression:
-        return HierarchicalRegression(self._whole, inflation, SIZES if self._recorded.correlated else FEW)
+    def _regression(self, autocorrelation_time: Array) -> HierarchicalRegression:
+        return HierarchicalRegression(self._whole, autocorrelation_time, SIZES if self._recorded.correlated else FEW)
 
     def _tilted(self, root: Array, chosen: Choice) -> Array:
         """Return the root with the tilt that is looked for."""
@@ -491,24 +501,24 @@ class _Search:
 
     def _columns_of(self) -> Iterator[tuple[Chunk, Array, Array]]:
         """Yield samples, their rows [A, tilt, own, y − A start], shape (k, a, ·), and weights, piece by piece."""
-        recorded, columns, nuisances = self._recorded, self._recorded.columns, self._nuisances
+        recorded, model, nuisances = self._recorded, self._recorded.model, self._nuisances
         number, state = -1, np.zeros(0)
         for piece in recorded.chunks():
             chunk, A, y = piece.samples, piece.A, piece.y
             if piece.number != number:
-                number, state = piece.number, np.vstack([np.zeros((len(PRESLIDING), columns.robot.n)), chunk.q[:1]])
+                number, state = piece.number, np.vstack([np.zeros((len(PRESLIDING), model.robot.n)), chunk.q[:1]])
             weight = recorded.weigh(chunk, y - A @ recorded.x, piece.poses)
-            bodies = A[:, :, columns.groups["bodies"]] @ recorded.x[columns.groups["bodies"]]
+            bodies = A[:, :, model.groups["bodies"]] @ recorded.x[model.groups["bodies"]]
             own, state = nuisances.values(chunk, bodies, piece.number, state, poses=piece.poses)
-            A[:, :, columns.groups["offset"]] = 0.0
+            A[:, :, model.groups["offset"]] = 0.0
             left = y - A @ recorded.start
             measured = np.isfinite(left)
-            whole = np.concatenate([A, tilt_columns(columns, recorded.x, chunk.q), own, left[:, :, None]], axis=2)
+            whole = np.concatenate([A, tilt_columns(model, recorded.x, chunk.q), own, left[:, :, None]], axis=2)
             yield piece, np.where(measured[:, :, None], whole, 0.0), np.where(measured, weight, 0.0)
 
     def _products(self) -> list[RowProducts]:
         """Return the scalar products of every stretch of the recordings; poses go with the motion of their time."""
-        sources, joints = self._recorded.sources, len(self._recorded.columns.joint_names)
+        sources, joints = self._recorded.sources, len(self._recorded.model.joint_names)
         width = self._shared + len(self._nuisances.kinds) + 1
         values = np.zeros((BLOCKS, sources, joints, width, width))
         rows = np.zeros((BLOCKS, sources, joints))
@@ -522,7 +532,7 @@ class _Search:
                 weighted = np.swapaxes(whole[here] * np.sqrt(weight[here])[:, :, None], 0, 1)
                 values[place, source] += np.swapaxes(weighted, 1, 2) @ weighted
                 rows[place, source] += weight[here].sum(axis=0)
-        power = np.tile(self._extent.effort[self._recorded.columns.active] ** 2, sources)
+        power = np.tile(self._extent.effort[self._recorded.model.active] ** 2, sources)
         kinds = self._nuisances.kinds
         flat = values.reshape(BLOCKS, sources * joints, width, width)
         return [
@@ -530,15 +540,15 @@ class _Search:
             for place in range(BLOCKS)
         ]
 
-    def _inflation(self, at: HierarchicalPosterior) -> Array:
+    def _autocorrelation_time(self, at: HierarchicalPosterior) -> Array:
         """Return how many samples count as one, from what a posterior leaves of the efforts, shape (c,).
 
         A pose at rest is the mean of its samples already, and counts as one.
         """
         joints, width = at.sizes.shape
-        inflation = np.ones(len(self._whole.values))
+        autocorrelation_time = np.ones(len(self._whole.values))
         if not self._recorded.correlated:
-            return inflation
+            return autocorrelation_time
         blocking = Blocking(joints)
         last = np.inf
         for piece, whole, weight in self._columns_of():
@@ -551,8 +561,8 @@ class _Search:
             own = at.mean[self._shared :].reshape(joints, width)
             left = left - np.sum(whole[:, :, self._shared : -1] * own, axis=2)
             blocking.add(np.where(weight > 0.0, left * np.sqrt(weight), np.nan))
-        inflation[:joints] = np.maximum(blocking.inflation(), LEAST_INFLATION)
-        return inflation
+        autocorrelation_time[:joints] = np.maximum(blocking.autocorrelation_times(), LEAST_AUTOCORRELATION_TIME)
+        return autocorrelation_time
 
 
 def _of_joints(chosen: Choice) -> Choice:

@@ -1,6 +1,6 @@
 """Putting a fit together: errors, sag, tolerance, what may not be relied on, and the verdict.
 
-A fit is trusted when the recording is sound, the fit explains it better than the description does, and the calibration
+A fit is trusted when the recording is valid, the fit explains it better than the description does, and the calibration
 is good for everything that was asked for (statements.py).
 """
 
@@ -113,7 +113,7 @@ def fit_of(
     from .. import __version__
 
     estimate, check = collected.estimate, collected.check
-    robot, active = estimate.robot, estimate.columns.active
+    robot, active = estimate.robot, estimate.model.active
     samples = collected.samples
     measured = samples.tau[:, active]
     predicted = estimate.predict(samples)
@@ -122,7 +122,7 @@ def fit_of(
     rotors = np.nan_to_num(estimate.per_joint("rotor")) if not estimate.command_units else np.zeros(robot.n)
     springs = assumed_stiffness(robot, rotors) if stiffness is None else given_stiffness(robot, stiffness)
     assessment = assess(estimate, friction=collected.band[active], residual=check.rms, stiffness=springs)
-    sound = judge_recording(findings, estimate.columns.terms, collected.doubts)
+    sound = judge_recording(findings, estimate.model.terms, collected.doubts)
     notes, structure = _structure(estimate)
     if not all(one.passed for one in sound) or _stands_for_else(estimate):
         assessment = _nothing(assessment)
@@ -138,7 +138,7 @@ def fit_of(
         robot=marked(estimate.calibrated, why_command_units(guessed) if estimate.command_units else ""),
         described=robot,
         method=method,
-        columns=estimate.columns,
+        model=estimate.model,
         x=frozen(estimate.x),
         parameters=parameters_of(estimate),
         covariance=frozen(estimate.covariance),
@@ -204,7 +204,7 @@ def judge(
     Args:
         assessment: What it is good for.
         asked: What it is asked for.
-        recording: Whether the recording is sound (:func:`judge_recording`).
+        recording: Whether the recording is valid (:func:`judge_recording`).
         structure: What the efforts show that the model does not have, one sentence each.
         earlier: Whether the recording agrees with the calibration from which the fit started.
     """
@@ -235,7 +235,7 @@ VERBS: dict[UseName, str] = {
 
 
 def judge_recording(findings: Sequence[Finding], terms: Terms, doubts: Sequence[str] = ()) -> list[Check]:
-    """Return whether anything spoils a fit.
+    """Return whether anything invalidates a fit.
 
     Args:
         findings: What the doctor found.
@@ -249,7 +249,11 @@ def judge_recording(findings: Sequence[Finding], terms: Terms, doubts: Sequence[
     bad = [
         finding
         for finding in findings
-        if (finding.consequence >= Consequence.SPOILS and finding.confidence >= SURE and finding.fault not in handled)
+        if (
+            finding.consequence >= Consequence.INVALIDATES
+            and finding.confidence >= SURE
+            and finding.fault not in handled
+        )
         or (finding.consequence == Consequence.DANGER and finding.fault not in handled)
         or (terms.need_motion and finding.fault is LogFault.NO_TIME and finding.consequence >= Consequence.LIMITS)
     ]
@@ -257,12 +261,12 @@ def judge_recording(findings: Sequence[Finding], terms: Terms, doubts: Sequence[
         Check("recording", False, f"{finding.sentence} {finding.remedy}", float(finding.consequence)) for finding in bad
     ]
     against += [Check("recording", False, doubt) for doubt in doubts]
-    return against or [Check("recording", True, "the doctor found nothing that spoils a fit")]
+    return against or [Check("recording", True, "the doctor found nothing that invalidates a fit")]
 
 
 def _nothing(assessment: Assessment) -> Assessment:
-    """Return the assessment of a recording that is not sound: nothing is stated."""
-    why = dict.fromkeys(USES, "the recording is not sound")
+    """Return the assessment of a recording that is not valid: nothing is stated."""
+    why = dict.fromkeys(USES, "the recording is not valid")
     promise = replace(assessment.promise, error=frozen(np.full(len(assessment.promise.error), np.nan)))
     return Assessment(promise, (), why)
 
@@ -276,7 +280,7 @@ def _stands_for_else(estimate: Estimate) -> bool:
 
 def contradicting(estimate: Estimate) -> list[str]:
     """Name the joints at which poses at rest and motion contradict each other, and how many times too far apart."""
-    named = zip(estimate.columns.joint_names, estimate.posterior.apart, strict=True)
+    named = zip(estimate.model.joint_names, estimate.posterior.apart, strict=True)
     return [f"{name} ({ratio:.2g} times its error)" for name, ratio in named if ratio > APART]
 
 
@@ -289,7 +293,7 @@ def _contradictions(estimate: Estimate) -> tuple[str, ...]:
 
 def _structure(estimate: Estimate) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Say what the efforts show beside weight and friction: what was added to the model, and what it does not have."""
-    posterior, names = estimate.posterior, estimate.columns.joint_names
+    posterior, names = estimate.posterior, estimate.model.joint_names
 
     def joints(kind: str) -> list[str]:
         return [names[place] for place, shown in sorted(posterior.shown) if shown == kind]
@@ -313,7 +317,7 @@ def _structure(estimate: Estimate) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if joints("drift"):
         lacking.append(f"the efforts of {listed(joints('drift'))} drift from the beginning of the recording to its end")
     if any(kind == TILT for _, kind in posterior.shown):
-        angles = np.degrees(posterior.mean[len(posterior.columns.names) :][:2])
+        angles = np.degrees(posterior.mean[len(posterior.model.names) :][:2])
         part = ", which only the predicted efforts take into account" if posterior.leans else ""
         lacking.append(
             f"the base leans by {np.linalg.norm(angles):.2g}° otherwise than stated{part}: give its mounting"
@@ -363,7 +367,7 @@ def _earlier(collected: Collected, tolerated: Array) -> list[Check]:
         return []
     speaks, moved = estimate.posterior.earlier_speaks, estimate.posterior.earlier_change
     worst = int(np.argmax(moved / tolerated))
-    name, unit = estimate.columns.joint_names[worst], estimate.effort_units[worst]
+    name, unit = estimate.model.joint_names[worst], estimate.effort_units[worst]
     if speaks >= BELONGS and CERTAIN * moved[worst] <= tolerated[worst]:
         return [
             Check(
@@ -377,12 +381,12 @@ def _earlier(collected: Collected, tolerated: Array) -> list[Check]:
         )
     else:
         poses = estimate.posterior.poses
-        then = fit.predict(at_rest(fit.described, poses))[:, estimate.columns.active]
+        then = fit.predict(at_rest(fit.described, poses))[:, estimate.model.active]
         changed = deviation(np.nan_to_num(estimate.load(poses, offsets=True) - then))
         worst = int(np.argmax(changed / tolerated))
         told = (
             "the recording contradicts the calibration that it starts from: the gravity effort of "
-            f"{estimate.columns.joint_names[worst]} differs by {changed[worst]:.3g} {estimate.effort_units[worst]}"
+            f"{estimate.model.joint_names[worst]} differs by {changed[worst]:.3g} {estimate.effort_units[worst]}"
         )
     why = "It is of another arm or tool, the arm has changed, or this recording shows too little; calibrate without it"
     return [Check("earlier", False, f"{told}. {why}", speaks, BELONGS, "nat")]
@@ -393,7 +397,7 @@ def _sag(estimate: Estimate, check: HeldOut, springs: Array) -> Sag:
     if estimate.command_units:
         return Sag.unknown(robot.n)
     error = np.full((len(check.q), robot.n), np.nan)
-    error[:, estimate.columns.active] = check.error
+    error[:, estimate.model.active] = check.error
     return tip_sag(estimate.calibrated, check.q, error, springs)
 
 
@@ -403,7 +407,7 @@ def _unreliable(estimate: Estimate) -> tuple[str, ...]:
         "total mass and masses of single links: torques reveal sums of them only, their sharing out is the "
         "description's"
     ]
-    if estimate.columns.terms.bodies == "gravity":
+    if estimate.model.terms.bodies == "gravity":
         found.append("inertias: they are the description's; do not predict accelerated motion from this fit")
     elif odd := unphysical_links(estimate.calibrated):
         found.append(
@@ -418,9 +422,9 @@ def _unreliable(estimate: Estimate) -> tuple[str, ...]:
         source = f"leans on {estimate.prior}" if estimate.prior else "takes the smallest possible values"
         found.append(
             f"{poorly} of {len(estimate.identifiable.eigenvalues)} combinations of weights and offsets (they involve "
-            f"{shortest}, …): these data tell them worse than one good measurement would; there the fit {source}"
+            f"{shortest}, …): these data determine them worse than one good measurement would; there the fit {source}"
         )
-    silent = [name for name in estimate.robot.joint_names if name not in estimate.columns.joint_names]
+    silent = [name for name in estimate.robot.joint_names if name not in estimate.model.joint_names]
     if silent:
         found.append(f"torques of {listed(silent)}: no effort was measured there")
     return tuple(found)
@@ -430,7 +434,7 @@ def _weight_notes(estimate: Estimate, tolerated: Array) -> tuple[str, ...]:
     """Name the joints whose weight is far from the description's; a torque gain that is off looks the same."""
     if estimate.command_units:
         return ()
-    named = zip(estimate.columns.joint_names, estimate.weight_ratio(tolerated), strict=True)
+    named = zip(estimate.model.joint_names, estimate.weight_ratio(tolerated), strict=True)
     odd = [f"{name} ({ratio:.2g} times)" for name, ratio in named if np.isfinite(ratio)]
     if not odd:
         return ()

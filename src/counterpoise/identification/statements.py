@@ -261,7 +261,7 @@ class _Assessor:
     def __init__(self, estimate: Estimate, friction: Array, residual: Array, stiffness: Array) -> None:
         self._estimate, self._friction = estimate, friction
         self._residual, self._stiffness = residual, stiffness
-        self._names = estimate.columns.joint_names
+        self._names = estimate.model.joint_names
         self._units = estimate.effort_units
         self._poses = estimate.posterior.poses
         self._holding = estimate.deviation(self._poses, offsets=True)
@@ -276,7 +276,7 @@ class _Assessor:
 
     def assessment(self) -> Assessment:
         """Return what holds and what does not."""
-        active = self._estimate.columns.active
+        active = self._estimate.model.active
         promise = Promise(*(all_joints(values, active) for values in (self._error, self._gravity, self._tolerated)))
         statements: list[UseStatement] = []
         missing: dict[UseName, str] = {}
@@ -290,8 +290,8 @@ class _Assessor:
 
     def _tolerance(self, q: Array, gravity: Array) -> Array:
         estimate = self._estimate
-        gains = np.abs(estimate.columns.gains(estimate.x)[estimate.columns.active])
-        limits = estimate.robot.effort_limit[estimate.columns.active] * gains
+        gains = np.abs(estimate.model.gains(estimate.x)[estimate.model.active])
+        limits = estimate.robot.effort_limit[estimate.model.active] * gains
         strong = np.where(np.isfinite(limits), EFFORT_TOLERANCE * limits, 0.0)
         return np.maximum(TOLERANCE * gravity, strong)
 
@@ -338,12 +338,12 @@ class _Assessor:
         The friction of a joint that moves one way only is a constant, as an offset is: how much of what holds the joint
         would change with the direction, nobody knows.
         """
-        active = self._estimate.columns.active
+        active = self._estimate.model.active
         hidden = self._estimate.posterior.nuisances.unseen[active] > 0.0
         if not hidden.any():
             return ""
         names = [name for name, some in zip(self._names, hidden, strict=True) if some]
-        moved = f"{'they' if len(names) > 1 else 'it'} moved one way only, or not at all"
+        moved = f"{'they' if len(names) > 1 else 'it'} moved in one direction only, or not at all"
         return f"the friction of {listed(names)} is unknown: {moved}"
 
     def _hold(self) -> UseStatement | str:
@@ -353,7 +353,7 @@ class _Assessor:
             return hidden
         robot = self._estimate.robot
         error = np.zeros((len(self._poses), robot.n))
-        error[:, self._estimate.columns.active] = SAFE * self._holding
+        error[:, self._estimate.model.active] = SAFE * self._holding
         sag = max(most_sag(robot, self._poses, error, self._stiffness), LEAST_SAG)
         reach = max(arm_reach(robot), 1e-9)
         if not sag <= MOST_SAG * reach:
@@ -365,7 +365,7 @@ class _Assessor:
             return "what a load would weigh is unknown: efforts are in command units"
         if hidden := self._unseen():
             return hidden
-        robot, active = self._estimate.robot, self._estimate.columns.active
+        robot, active = self._estimate.robot, self._estimate.model.active
         least = np.inf
         for tip in tips(robot):
             lever = root_mean_square(
@@ -384,7 +384,7 @@ class _Assessor:
             return "how hard a push would be is unknown: efforts are in command units"
         if hidden := self._unseen():
             return hidden
-        robot, active = self._estimate.robot, self._estimate.columns.active
+        robot, active = self._estimate.robot, self._estimate.model.active
         step = max(1, -(-len(self._poses) // PUSH_POSES))
         q = self._poses[::step]
         weakest = 0.0

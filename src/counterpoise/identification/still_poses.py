@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from ..dynamics import Robot
 from ..errors import InputError
-from ..fitting import SAME_POSE, StaticPoses, inflation_of, same_places, static_poses
+from ..fitting import SAME_POSE, StaticPoses, autocorrelation_times, same_places, static_poses
 from ..foundation import Array, frozen
 from ..recording import (
     CREEP,
@@ -464,7 +464,7 @@ def _poses(robot: Robot, log: Log, kept: list[_Segment], measured: npt.NDArray[n
         values = log.tau[segment.rows]
         mean, scatter = measured_means(values)
         counts = np.maximum(np.isfinite(values).sum(axis=0), 1)
-        error.append(np.where(measured, scatter * np.sqrt(inflation_of(values - mean) / counts), np.nan))
+        error.append(np.where(measured, scatter * np.sqrt(autocorrelation_times(values - mean) / counts), np.nan))
         q.append(log.q[segment.rows].mean(axis=0))
         tau.append(mean)
     side = np.array([segment.side for segment in kept]).astype(np.int64)

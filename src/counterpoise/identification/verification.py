@@ -1,9 +1,9 @@
 """Verification of a calibration against a fresh recording: does it still predict what the arm needs, and what changed?
 
-Changes that are told apart are the weight that each joint carries, constant offsets, and a load at the tip
+Changes that are distinguished are the weight that each joint carries, constant offsets, and a load at the tip
 (``change_since``). The errors of the calibration on the fresh recording are put on top of its own rigid-body efforts,
 and these are fitted again with the calibrated masses as prior (weighted.py). So friction that has changed, and all that
-looks like weight and is none, is told from a change of weight as in a calibration, with its uncertainty.
+looks like weight and is none, is distinguished from a change of weight as in a calibration, with its uncertainty.
 """
 
 from __future__ import annotations
@@ -89,13 +89,13 @@ def change_since(fit: Fit, samples: Samples, stands: Stands | None = None) -> We
         samples: A fresh recording, within the calibrated range.
         stands: Its poses at rest, where they are looked at beside a motion.
     """
-    columns, gains = fit.columns, fit.columns.gains(fit.x)
+    model, gains = fit.model, fit.model.gains(fit.x)
     robot = fit.robot
     moves = bool(np.any(samples.dq))
     terms = Terms(
-        bodies=columns.terms.bodies if moves else "gravity",
+        bodies=model.terms.bodies if moves else "gravity",
         offset=(ALL,),
-        coulomb=(ALL,) if np.any(columns.actuator_direction(samples)) else (),
+        coulomb=(ALL,) if np.any(model.actuator_direction(samples)) else (),
         viscous=(ALL,) if moves else (),
         rotor=(ALL,) if moves else (),
     )
@@ -103,24 +103,24 @@ def change_since(fit: Fit, samples: Samples, stands: Stands | None = None) -> We
     runs = [FittedRun(moved)]
     if stands is not None:
         runs = replace(stands, poses=_with_own_bodies(fit, stands.poses)).beside(moved)
-    prior = CadPrior(strength=1.0) if float(robot.tree.mass.sum()) > 0.0 else None
+    prior = CadPrior(weight=1.0) if float(robot.tree.mass.sum()) > 0.0 else None
     fitted = weighted_fit(robot, runs, terms=terms, prior=prior)
     return _weight_change(robot, fitted, gains)
 
 
 def _with_own_bodies(fit: Fit, samples: Samples) -> Samples:
     """Return samples whose efforts are those of the calibrated bodies alone, and the calibration's errors on top."""
-    columns = fit.columns
-    rigid = np.zeros(len(columns.names))
-    rigid[columns.groups["bodies"]] = fit.x[columns.groups["bodies"]]
-    rigid[columns.groups["gain"]] = 1.0
+    model = fit.model
+    rigid = np.zeros(len(model.names))
+    rigid[model.groups["bodies"]] = fit.x[model.groups["bodies"]]
+    rigid[model.groups["gain"]] = 1.0
     efforts = np.full(samples.q.shape, np.nan)
-    efforts[:, columns.active] = columns.predict(samples, rigid)
-    return replace(samples, tau=efforts + (samples.tau - fit.predict(samples)) / columns.gains(fit.x))
+    efforts[:, model.active] = model.predict(samples, rigid)
+    return replace(samples, tau=efforts + (samples.tau - fit.predict(samples)) / model.gains(fit.x))
 
 
 def _weight_change(robot: Robot, fitted: WeightedFit, gains: Array) -> WeightChange:
-    posterior, active = fitted.posterior, fitted.columns.active
+    posterior, active = fitted.posterior, fitted.model.active
     poses = posterior.poses
     with_offset, around = posterior.load(poses, offsets=True)
     load, deviation = posterior.load(poses)
@@ -227,10 +227,10 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
     """
     samples, stands = _samples(fit, data)
     predicted = fit.predict(samples)
-    measured = np.where(fit.columns.active, samples.tau, np.nan)
+    measured = np.where(fit.model.active, samples.tau, np.nan)
     if not np.isfinite(measured).any():
         raise InputError("the recording has no effort of a joint that was calibrated")
-    described = replace(fit, x=fit.columns.described(fit.x)).predict(samples)
+    described = replace(fit, x=fit.model.described(fit.x)).predict(samples)
     error = measured - predicted
     beyond = _beyond(fit, samples.q)
     known = np.isfinite(error).any(axis=1)
@@ -244,7 +244,7 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
         sag = Sag.unknown(fit.robot.n)
     else:
         sag = tip_sag(fit.robot, samples.q, error, fit.errors.stiffness)
-    active = fit.columns.active
+    active = fit.model.active
     evidence = Evidence.of(samples, measured[:, active], predicted[:, active], described[:, active], ~beyond & known)
     fresh = data_fingerprint(data) != fit.data.sha256
     outside = float(np.mean(beyond))
@@ -267,7 +267,7 @@ def verify(fit: Fit, data: Log | StaticPoses | Samples) -> Verification:
 
 def _beyond(fit: Fit, q: Array) -> npt.NDArray[np.bool_]:
     """Say which poses lie outside the calibrated range in a joint that changes gravity efforts, shape (k,)."""
-    terms, names = fit.columns.terms, fit.columns.joint_names
+    terms, names = fit.model.terms, fit.model.joint_names
     own = {name for term in terms.chosen if term.follows_position for name in terms.joints(term.name, names)}
     counts = changing_gravity(fit.robot) | np.isin(fit.robot.joint_names, sorted(own)) | terms.tilt
     span = np.maximum(fit.data.upper - fit.data.lower, 1e-9)
@@ -340,7 +340,7 @@ def _judge(
     fresh: bool,
 ) -> Verdict:
     names = fit.robot.joint_names
-    stated = bool(np.isfinite(fit.errors.gravity[fit.columns.active]).all())
+    stated = bool(np.isfinite(fit.errors.gravity[fit.model.active]).all())
     checks = [
         Check(
             "calibration",
@@ -353,7 +353,7 @@ def _judge(
         checks.append(Check("fresh", False, same))
     checks += units
     silent = [
-        names[joint] for joint in np.flatnonzero(fit.columns.active).tolist() if not np.isfinite(error[:, joint]).any()
+        names[joint] for joint in np.flatnonzero(fit.model.active).tolist() if not np.isfinite(error[:, joint]).any()
     ]
     if silent:
         lacks = f"the recording has no effort of {', '.join(silent)}: nothing shows whether the calibration holds there"

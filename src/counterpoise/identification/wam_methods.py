@@ -39,8 +39,8 @@ poses the unknowns are its first moment μ_j and, per pose, the two torques c_j 
     Z τ_j − Σ_children R_c^j (L c_c + Z τ_c) = [g^j]× μ_j − L c_j                                        (26), (28)
 
 with everything on the left known once the links beyond are done. As written the system is singular: of μ_j the part
-along the joint's own axis, and on an upright arm the whole of μ_1, cannot be told from c_j or are not felt at all, and
-a plain solution returns numbers around 1e12. One of two remedies must be chosen:
+along the joint's own axis, and on an upright arm the whole of μ_1, cannot be distinguished from c_j or are not felt at
+all, and a plain solution returns numbers around 1e12. One of two remedies must be chosen:
 
 - ``ridge=None``, the default: an absolute threshold. Directions of μ_j that change the torque by less than THRESHOLD of
   their full weight, over the poses, are left at zero. What can be known comes out exact.

@@ -67,7 +67,7 @@ LEAST_PASSES = 4
 QUICK_PASSES = 3
 """Passes of a fit that takes over what another one found: it begins near enough."""
 LEAST_REJECTED = 60
-"""Fewest samples of a joint of which outliers are left out: among few, one cannot tell them from the fit's own luck."""
+"""Fewest samples of a joint of which outliers are left out: among few, they may be the fit's own luck."""
 MAX_PASSES = 10
 MAX_NEWTON = 25
 EXACT = 1e-6
@@ -86,7 +86,7 @@ class WeightedFit:
     """Result of :func:`weighted_fit`; arrays are read-only. a joints have a measured effort, p numbers are unknown.
 
     Attributes:
-        columns: The unknowns and how they enter the efforts.
+        model: The unknowns and how they enter the efforts.
         solution: Estimate, covariance, noise, rank and condition.
         posterior: What is known of the efforts that hold the arm, model error counted in.
         prior_source: What the fit leaned on, in words; "" for no prior.
@@ -97,7 +97,7 @@ class WeightedFit:
             gains, only as right as the prior.
     """
 
-    columns: EffortModel
+    model: EffortModel
     solution: Solution
     posterior: LoadPosterior
     prior_source: str
@@ -107,7 +107,7 @@ class WeightedFit:
 
     @property
     def x(self) -> Array:
-        """The estimate, shape (p,), named by ``columns.names``."""
+        """The estimate, shape (p,), named by ``model.names``."""
         return self.solution.x
 
 
@@ -160,17 +160,17 @@ def weighted_fit(
     if any(run.poses for run in listed) and (listed[0].poses or not survey.filtered):
         raise InputError("poses at rest beside a motion follow the run of the motion that they are of")
     if search and like is not None:
-        tried = {term.name: getattr(like.columns.terms, term.name) for term in _tried_terms(moves=survey.moves)}
+        tried = {term.name: getattr(like.model.terms, term.name) for term in _tried_terms(moves=survey.moves)}
         chosen = chosen.replace(**tried)
-    columns = EffortModel(robot, chosen, survey.active, survey.coupling)
-    known = [None if run.robot is None else columns.known_load(run.robot) for run in listed]
+    model = EffortModel(robot, chosen, survey.active, survey.coupling)
+    known = [None if run.robot is None else model.known_load(run.robot) for run in listed]
     weighed = any(load is not None and np.any(load) for load in known)
-    x = columns.start()
+    x = model.start()
     scales = survey.scales(robot)
     if chosen.gain:
-        x = _first_gains(columns, listed, known, x, correlated=survey.filtered)
-        scales = replace(scales, inertia=scales.inertia * columns.gains(x))
-    task = _Task(columns, listed, known, x, scales, prior, robust=robust, correlated=survey.filtered)
+        x = _first_gains(model, listed, known, x, correlated=survey.filtered)
+        scales = replace(scales, inertia=scales.inertia * model.gains(x))
+    task = _Task(model, listed, known, x, scales, prior, robust=robust, correlated=survey.filtered)
     state = _iterate(task, LEAST_PASSES if like is None else QUICK_PASSES)
     if search and like is None:
         for term in _tried_terms(moves=survey.moves):
@@ -179,15 +179,15 @@ def weighted_fit(
     posterior = load_posterior(recorded, prior, None if like is None else like.posterior, earlier, adds=search)
     if search and (posterior.springs or posterior.leans):
         task, state = _with_shown(task, state, posterior)
-    described_rms = _described_rms(task.columns, state)
-    solution = _averaged(task.columns, state, posterior, described_rms)
+    described_rms = _described_rms(task.model, state)
+    solution = _averaged(task.model, state, posterior, described_rms)
     if consistent:
-        solution = _made_consistent(task.columns, state.regression, solution)
+        solution = _made_consistent(task.model, state.regression, solution)
     if prior is None and earlier is None:
         solution = _data_alone(solution, state, task.start)
-    solution = _of_motion(solution, len(task.columns.joint_names))
+    solution = _of_motion(solution, len(task.model.joint_names))
     return WeightedFit(
-        columns=task.columns,
+        model=task.model,
         solution=solution,
         posterior=posterior,
         prior_source=sources_of(robot, prior, earlier),
@@ -198,7 +198,7 @@ def weighted_fit(
 
 
 def _first_gains(
-    columns: EffortModel,
+    model: EffortModel,
     runs: Sequence[RepeatedRun],
     known: Sequence[Array | None],
     x: Array,
@@ -210,28 +210,28 @@ def _first_gains(
     A joint whose gain is uncertain, or negative without explaining its effort, gets the median gain: its described
     weight is small or wrong.
     """
-    group = columns.groups
-    free = columns.added.copy()
+    group = model.groups
+    free = model.added.copy()
     free[group["gain"]] = True
-    names = [name for name, used in zip(columns.names, free, strict=True) if used]
-    regression = JointRegression(columns.joint_names, names)
-    at = [names.index(name) for name in columns.names[group["gain"]]]
-    own = [columns.joint_names.index(columns.robot.joint_names[joint]) for joint in columns.joints_of("gain")]
+    names = [name for name, used in zip(model.names, free, strict=True) if used]
+    regression = JointRegression(model.joint_names, names)
+    at = [names.index(name) for name in model.names[group["gain"]]]
+    own = [model.joint_names.index(model.robot.joint_names[joint]) for joint in model.joints_of("gain")]
     sums = np.zeros((3, 2, len(own)))  # number, sum and sum of squares of the described and of the measured efforts
     for run, load in zip(runs, known, strict=True):
         for chunk in run.chunks():
-            A, _ = columns.rows(chunk, x, load)
-            rows, efforts = A[:, :, free], chunk.tau[:, columns.active]
+            A, _ = model.rows(chunk, x, load)
+            rows, efforts = A[:, :, free], chunk.tau[:, model.active]
             regression.add(rows, efforts)
             pairs = np.stack([rows[:, own, at], efforts[:, own]])
             sums += [np.sum(np.isfinite(pairs), axis=1), np.nansum(pairs, axis=1), np.nansum(pairs**2, axis=1)]
     counts = KEPT_PER_PERIOD if correlated else 1.0
-    solution = solve(regression, inflation=np.full(len(columns.joint_names), counts))
+    solution = solve(regression, autocorrelation_time=np.full(len(model.joint_names), counts))
     gains, std = solution.x[at], solution.std[at]
     sure = np.abs(gains) > LEAST_GAIN_CERTAINTY * std
     described, measured = sums[2] / np.maximum(sums[0], 1.0) - (sums[1] / np.maximum(sums[0], 1.0)) ** 2
     explains = gains**2 * described > LEAST_GAIN_SHARE * measured
-    for name, gain, certain in zip(columns.names[group["gain"]], gains, sure & explains, strict=True):
+    for name, gain, certain in zip(model.names[group["gain"]], gains, sure & explains, strict=True):
         if certain and gain < 0.0:
             raise InputError(
                 f"{name} comes out as {gain:.3g}: the effort falls where the model's torque rises. Its sign is "
@@ -249,7 +249,7 @@ def _first_gains(
 class _Task:
     """All that stays the same from pass to pass."""
 
-    columns: EffortModel
+    model: EffortModel
     runs: Sequence[RepeatedRun]
     known: Sequence[Array | None]
     start: Array
@@ -261,12 +261,12 @@ class _Task:
     @property
     def channels(self) -> tuple[str, ...]:
         """Joints of the motion, then, where poses at rest are fitted beside it, those at rest: each has its noise."""
-        names = self.columns.joint_names
+        names = self.model.joint_names
         return names + tuple(f"{name} at rest" for name in names) if any(run.poses for run in self.runs) else names
 
     def placed(self, values: Array, *, poses: bool, fill: float) -> Array:
         """Return values of joints, shape (k, a, …), at their channels, shape (k, c, …), the others filled."""
-        joints = len(self.columns.joint_names)
+        joints = len(self.model.joint_names)
         if len(self.channels) == joints:
             return values
         others = np.full_like(values, fill)
@@ -274,14 +274,14 @@ class _Task:
 
     def own(self, values: npt.NDArray[Any], *, poses: bool) -> npt.NDArray[Any]:
         """Return the channels of the motion, or of poses at rest, out of all, shape (a,)."""
-        joints = len(self.columns.joint_names)
+        joints = len(self.model.joint_names)
         return values[-joints:] if poses else values[:joints]
 
     def belief(self) -> Gaussian:
         """Return the prior; without one, what no sample tells stays about where it started."""
         if self.prior is None:
-            return bounds_of(self.columns, self.scales, self.start)
-        return prior_of(self.columns, self.prior.strength or 1.0, self.scales, self.start)
+            return bounds_of(self.model, self.scales, self.start)
+        return prior_of(self.model, self.prior.weight or 1.0, self.scales, self.start)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -289,47 +289,48 @@ class _State:
     """The estimate after a pass, and what the next one weighs by."""
 
     solution: Solution
-    inflation: Array
+    autocorrelation_time: Array
     passes: int
     regression: JointRegression
     spread: Array | None
 
 
 def _iterate(task: _Task, least: int) -> _State:
-    columns = task.columns
+    model = task.model
     belief = task.belief()
-    most = MAX_PASSES if columns.terms.linear else MAX_NEWTON
+    most = MAX_PASSES if model.terms.linear else MAX_NEWTON
     state: _State | None = None
     for passes in range(1, most + 1):
         x = task.start if state is None else state.solution.x
-        regression, inflation, spread = _pass(task, x, state)
-        solution = solve(regression, prior=belief, inflation=inflation)
+        regression, autocorrelation_time, spread = _pass(task, x, state)
+        solution = solve(regression, prior=belief, autocorrelation_time=autocorrelation_time)
         step = solution.x - x
         # Rounding may make the product of exact data slightly negative.
         change = float(step @ solution.information @ step) / max(solution.rank, 1)
         moved = np.sqrt(max(change, 0.0))
-        state = _State(solution, inflation, passes, regression, spread)
+        state = _State(solution, autocorrelation_time, passes, regression, spread)
         if passes >= least and (moved < CONVERGED or least == QUICK_PASSES):
             return state
-    if state is not None and columns.terms.linear:
+    if state is not None and model.terms.linear:
         return state
     raise InputError(
-        f"gain, zero or tilt did not settle in {most} passes: the recording does not tell them from the weights. Fit "
-        "fewer of them, keep a prior, or record more varied poses (for gains: a second run with a weighed load)"
+        f"gain, zero or tilt did not settle in {most} passes: the recording does not distinguish them from the "
+        "weights. Fit fewer of them, keep a prior, or record more varied poses (for gains: a second run with a weighed "
+        "load)"
     )
 
 
 def _pass(task: _Task, x: Array, state: _State | None) -> tuple[JointRegression, Array, Array | None]:
-    """Go over the data once: return the regression, inflation, and scatter of the residuals."""
-    columns = task.columns
-    joints = len(columns.joint_names)
-    regression = JointRegression(task.channels, columns.names)
+    """Go over the data once: return the regression, autocorrelation time, and scatter of the residuals."""
+    model = task.model
+    joints = len(model.joint_names)
+    regression = JointRegression(task.channels, model.names)
     blocking = Blocking(joints)
     some: list[Array] = []
     for run, load in zip(task.runs, task.known, strict=True):
         blocking.pause()
         for chunk in run.chunks():
-            A, y = columns.rows(chunk, x, load)
+            A, y = model.rows(chunk, x, load)
             weight = None
             if state is not None:
                 residual = y - A @ x
@@ -340,16 +341,16 @@ def _pass(task: _Task, x: Array, state: _State | None) -> tuple[JointRegression,
                 some = thinned([*some, *(placed if run.poses else placed[::EVERY])])
             rows, efforts = (task.placed(part, poses=run.poses, fill=gap) for part, gap in ((A, 0.0), (y, np.nan)))
             regression.add(rows, efforts, weight)
-    inflation = np.ones(len(task.channels))
+    autocorrelation_time = np.ones(len(task.channels))
     if task.correlated:
-        inflation[:joints] = KEPT_PER_PERIOD if state is None else blocking.inflation()
+        autocorrelation_time[:joints] = KEPT_PER_PERIOD if state is None else blocking.autocorrelation_times()
     spread = None if state is None else _scatter(np.array(some), state.solution.sigma)
-    return regression, inflation, spread
+    return regression, autocorrelation_time, spread
 
 
 def _weight(task: _Task, state: _State, x: Array, chunk: Samples, residual: Array, *, poses: bool) -> Array:
     """Return the weight of every row: less where friction's sign is unknown, and for outliers, shape (k, a)."""
-    weight = _reversal_weight(task.columns, chunk, x, task.own(state.solution.sigma, poses=poses))
+    weight = _reversal_weight(task.model, chunk, x, task.own(state.solution.sigma, poses=poses))
     if task.robust and state.spread is not None:
         many = int(task.own(state.solution.rows, poses=poses).min()) >= LEAST_REJECTED
         spread = task.own(state.spread, poses=poses)
@@ -360,7 +361,7 @@ def _weight(task: _Task, state: _State, x: Array, chunk: Samples, residual: Arra
 def _recorded(task: _Task, state: _State, *, own_offsets: bool) -> FittedRecordings:
     x = state.solution.x
     return FittedRecordings(
-        columns=task.columns,
+        model=task.model,
         runs=task.runs,
         known=task.known,
         start=task.start,
@@ -390,21 +391,21 @@ def _with_tried(task: _Task, state: _State, term: EffortTerm) -> tuple[_Task, _S
     The evidence is that of the unknowns' posterior in a fit with the term at every joint: of zero, before the data and
     after them (the Savage–Dickey ratio, [Dickey1971]).
     """
-    own = task.columns.terms.joints(term.name, task.columns.joint_names)
-    joints = [name for name in task.columns.suited(term) if name not in own]
+    own = task.model.terms.joints(term.name, task.model.joint_names)
+    joints = [name for name in task.model.suited(term) if name not in own]
     if not joints:
         return task, state
     wider = _widened(task, [term], joints)
-    columns = wider.columns
+    model = wider.model
     x = wider.start.copy()
-    x[[columns.names.index(name) for name in task.columns.names]] = state.solution.x
-    regression, inflation, _ = _pass(wider, x, state)
-    solution = solve(regression, prior=wider.belief(), inflation=inflation)
-    group = columns.groups[term.name]
-    deviations = term.deviations(columns, task.scales, wider.start[group])
+    x[[model.names.index(name) for name in task.model.names]] = state.solution.x
+    regression, autocorrelation_time, _ = _pass(wider, x, state)
+    solution = solve(regression, prior=wider.belief(), autocorrelation_time=autocorrelation_time)
+    group = model.groups[term.name]
+    deviations = term.deviations(model, task.scales, wider.start[group])
     shown = []
     for name in joints:
-        at = np.array([columns.names.index(f"{name}.{quantity}") for quantity in term.quantities])
+        at = np.array([model.names.index(f"{name}.{quantity}") for quantity in term.quantities])
         before = deviations[at - group.start]
         if not np.all(solution.std[at] < before):
             continue  # the data say nothing
@@ -421,40 +422,42 @@ def _with_tried(task: _Task, state: _State, term: EffortTerm) -> tuple[_Task, _S
 
 def _with_shown(task: _Task, state: _State, posterior: LoadPosterior) -> tuple[_Task, _State]:
     """Return task and state with springs, counterbalances and a tilt of the base where the data show them."""
-    columns = task.columns
-    names = tuple(columns.joint_names[place] for place in posterior.springs)
+    model = task.model
+    names = tuple(model.joint_names[place] for place in posterior.springs)
     wider = _widened(task, _nuisance_terms(), names, tilt=posterior.leans)
-    x, _ = posterior.exported(wider.columns)
-    regression, inflation, spread = _pass(wider, x, state)
-    solution = solve(regression, prior=wider.belief(), inflation=inflation)
-    return wider, replace(state, solution=solution, inflation=inflation, regression=regression, spread=spread)
+    x, _ = posterior.exported(wider.model)
+    regression, autocorrelation_time, spread = _pass(wider, x, state)
+    solution = solve(regression, prior=wider.belief(), autocorrelation_time=autocorrelation_time)
+    return wider, replace(
+        state, solution=solution, autocorrelation_time=autocorrelation_time, regression=regression, spread=spread
+    )
 
 
 def _widened(task: _Task, terms: Sequence[EffortTerm], joints: Sequence[str], *, tilt: bool = False) -> _Task:
     """Return the task with further terms, at those of the joints that can have them, and with a tilt of the base."""
-    columns = task.columns
-    further: dict[str, object] = {"tilt": columns.terms.tilt or tilt}
+    model = task.model
+    further: dict[str, object] = {"tilt": model.terms.tilt or tilt}
     for term in terms:
-        own = columns.terms.joints(term.name, columns.joint_names)
-        further[term.name] = (*own, *(name for name in joints if name in columns.suited(term) and name not in own))
-    wider = replace(columns, terms=columns.terms.replace(**further))
+        own = model.terms.joints(term.name, model.joint_names)
+        further[term.name] = (*own, *(name for name in joints if name in model.suited(term) and name not in own))
+    wider = replace(model, terms=model.terms.replace(**further))
     start = wider.start()
-    start[[wider.names.index(name) for name in columns.names]] = task.start
-    return replace(task, columns=wider, start=start)
+    start[[wider.names.index(name) for name in model.names]] = task.start
+    return replace(task, model=wider, start=start)
 
 
-def _averaged(columns: EffortModel, state: _State, posterior: LoadPosterior, described_rms: Array) -> Solution:
+def _averaged(model: EffortModel, state: _State, posterior: LoadPosterior, described_rms: Array) -> Solution:
     """Return the solution with the posterior's estimate and covariance.
 
     Its drives are averages, too. Where they explain the data worse than the description does (``described_rms``, shape
     (a,)), they are made to suit its bodies.
     """
-    x, covariance = posterior.exported(columns)
+    x, covariance = posterior.exported(model)
     if np.all(state.solution.residual_rms <= EXACT * np.nanmax(state.regression.torque_rms())):
         x = state.solution.x  # nothing is unexplained: an average would only cost digits
     rms = rms_of_squares(state.regression.residual_squares(x), state.solution.rows)
     if not better_than_described(rms[: len(described_rms)], described_rms):
-        x = _with_best_drives(columns, state, x)
+        x = _with_best_drives(model, state, x)
         rms = rms_of_squares(state.regression.residual_squares(x), state.solution.rows)
     return replace(state.solution, x=frozen(x), covariance=frozen(covariance), residual_rms=frozen(rms))
 
@@ -467,12 +470,12 @@ def _of_motion(solution: Solution, joints: int) -> Solution:
     return replace(solution, rows=solution.rows[:joints], **cut)
 
 
-def _made_consistent(columns: EffortModel, regression: JointRegression, solution: Solution) -> Solution:
+def _made_consistent(model: EffortModel, regression: JointRegression, solution: Solution) -> Solution:
     """Return the solution with bodies that can be real, and the other unknowns where they are best beside them."""
-    bodies = columns.groups["bodies"]
+    bodies = model.groups["bodies"]
     x = solution.x.copy()
     own = solution.covariance[bodies, bodies]
-    start = columns.cad_parameters[columns.body_parameters]
+    start = model.cad_parameters[model.body_parameters]
     moved = nearest_consistent(x[bodies], own, start) - x[bodies]
     size = np.sqrt(np.diag(own))
     x += solution.covariance[:, bodies] @ (np.linalg.solve(own / np.outer(size, size), moved / size) / size)
@@ -480,16 +483,16 @@ def _made_consistent(columns: EffortModel, regression: JointRegression, solution
     return replace(solution, x=frozen(x), residual_rms=frozen(rms_of_squares(squares, solution.rows)))
 
 
-def _described_rms(columns: EffortModel, state: _State) -> Array:
+def _described_rms(model: EffortModel, state: _State) -> Array:
     """Return the error of the description beside drives that suit it best, root mean square, shape (a,)."""
-    x = _with_best_drives(columns, state, columns.described(state.solution.x))
-    joints = len(columns.joint_names)
+    x = _with_best_drives(model, state, model.described(state.solution.x))
+    joints = len(model.joint_names)
     return rms_of_squares(state.regression.residual_squares(x)[:joints], state.solution.rows[:joints])
 
 
-def _with_best_drives(columns: EffortModel, state: _State, x: Array) -> Array:
+def _with_best_drives(model: EffortModel, state: _State, x: Array) -> Array:
     """Return x with the friction, rotors, offsets and springs that suit the data best beside its bodies, shape (p,)."""
-    fixed = ~columns.added
+    fixed = ~model.added
     if fixed.all():
         return x
     # Poses at rest beside a motion count as they do in the fit: drives must suit both.
@@ -504,7 +507,9 @@ def _with_best_drives(columns: EffortModel, state: _State, x: Array) -> Array:
 def _data_alone(solution: Solution, state: _State, x: Array) -> Solution:
     """Return the solution of a fit without a prior: bounds are no knowledge, so what the data leave open is open."""
     sigma, nothing = np.nan_to_num(solution.sigma, nan=1.0), Gaussian(x, np.zeros((0, len(x))))
-    hidden = solve(state.regression, prior=nothing, sigma=sigma, inflation=state.inflation).undetermined
+    hidden = solve(
+        state.regression, prior=nothing, sigma=sigma, autocorrelation_time=state.autocorrelation_time
+    ).undetermined
     shown = np.eye(len(x)) - hidden @ hidden.T
     covariance = shown @ solution.covariance @ shown
     return replace(solution, undetermined=hidden, covariance=frozen(0.5 * (covariance + covariance.T)))
@@ -525,9 +530,9 @@ def _trust(standardised: Array, *, reject: bool) -> Array:
     return hampel_weight(size) if reject else huber_weight(size)
 
 
-def _reversal_weight(columns: EffortModel, chunk: Samples, x: Array, sigma: Array) -> Array:
+def _reversal_weight(model: EffortModel, chunk: Samples, x: Array, sigma: Array) -> Array:
     """Return σ²/(σ² + variance of friction whose sign is unknown), shape (k, a)."""
-    variance = columns.uncertain_friction(chunk, x) @ (columns.coupling[:, columns.active] ** 2)
+    variance = model.uncertain_friction(chunk, x) @ (model.coupling[:, model.active] ** 2)
     return np.asarray(1.0 / (1.0 + variance / sigma**2), dtype=np.float64)
 
 

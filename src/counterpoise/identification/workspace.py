@@ -172,7 +172,7 @@ def clear_of_table(robot: Robot, q: Array, clearance: Clearance) -> BoolArray:
         return np.ones(len(q), dtype=bool)
     strength = float(np.linalg.norm(robot.gravity_base))
     if strength == 0.0:
-        raise InputError("a table is asked for without gravity; which way is up cannot be told")
+        raise InputError("a table is asked for without gravity; the direction of up is unknown")
     up = -robot.gravity_base / strength
     begins, ends = _lines(robot, q, _bars(robot))
     # Judged over many poses, so that a single pose does not make its points look fixed.
@@ -284,7 +284,7 @@ MARGIN_ROTARY = 0.1
 MARGIN_LINEAR = 0.03
 """... and from a linear one's [m]: room for an approach from both sides."""
 OFFSET_POSES = 60
-"""Poses by which offsets are told from gravity."""
+"""Poses by which offsets are distinguished from gravity."""
 SEPARABLE = 1e-6
 """Part of a unit column that must be left beside all others: far above rounding."""
 MOST_MARGIN = 0.2
@@ -329,7 +329,7 @@ def workspace_poses(robot: Robot, count: int, *, seed: int = 0, margin: float | 
 
 
 def separable_offsets(robot: Robot) -> npt.NDArray[np.bool_]:
-    """Say of each joint whether a constant torque can be told from gravity in any recording, shape (n,).
+    """Say of each joint whether a constant torque can be distinguished from gravity in any recording, shape (n,).
 
     Of a linear joint that always moves along gravity it cannot: weight and offset are both constant. The weight then
     stands for both.

@@ -12,7 +12,7 @@
 namespace counterpoise {
 namespace {
 
-PyObject *name_time, *name_q, *name_dq, *name_effort, *name_wrench, *name_flags;
+PyObject *name_time, *name_q, *name_dq, *name_tau, *name_wrench, *name_flags;
 
 // The filter with the arrays that Python sees, read-only.
 struct Core : Filter {
@@ -140,20 +140,20 @@ PyObject* core_set_effort_limit(PyObject* object, PyObject* limit) {
 
 // A sample's attributes, held for as long as their numbers are looked at.
 struct Attributes {
-    PyObject *time = nullptr, *q = nullptr, *dq = nullptr, *effort = nullptr, *wrench = nullptr, *flags = nullptr;
+    PyObject *time = nullptr, *q = nullptr, *dq = nullptr, *tau = nullptr, *wrench = nullptr, *flags = nullptr;
     ~Attributes() {
-        for (PyObject* item : {time, q, dq, effort, wrench, flags}) Py_XDECREF(item);
+        for (PyObject* item : {time, q, dq, tau, wrench, flags}) Py_XDECREF(item);
     }
     bool fetch(PyObject* sample) {
         return (time = PyObject_GetAttr(sample, name_time)) && (flags = PyObject_GetAttr(sample, name_flags)) &&
                (wrench = PyObject_GetAttr(sample, name_wrench)) && (q = PyObject_GetAttr(sample, name_q)) &&
-               (dq = PyObject_GetAttr(sample, name_dq)) && (effort = PyObject_GetAttr(sample, name_effort));
+               (dq = PyObject_GetAttr(sample, name_dq)) && (tau = PyObject_GetAttr(sample, name_tau));
     }
 };
 
 // Returns 1 for a readable sample, 0 for a malformed one, −1 with an exception set.
 int read_sample(const Attributes& from, int n, Readings& into) {
-    if (!is_ready(from.q, n) || !is_ready(from.dq, n) || !is_ready(from.effort, n)) return 0;
+    if (!is_ready(from.q, n) || !is_ready(from.dq, n) || !is_ready(from.tau, n)) return 0;
     if (from.wrench != Py_None && !is_ready(from.wrench, 6)) return 0;
     if (!PyLong_Check(from.flags)) return 0;
     int overflow = 0;
@@ -173,7 +173,7 @@ int read_sample(const Attributes& from, int n, Readings& into) {
     }
     into.q = row_of(from.q);
     into.dq = row_of(from.dq);
-    into.effort = row_of(from.effort);
+    into.tau = row_of(from.tau);
     if (from.wrench != Py_None) into.wrench = row_of(from.wrench);
     into.flags = static_cast<long>(flags);
     return 1;
@@ -295,8 +295,8 @@ bool add_control(PyObject* part) {
     const struct {
         PyObject** where;
         const char* text;
-    } names[] = {{&name_time, "time"},     {&name_q, "q"},           {&name_dq, "dq"},
-                 {&name_effort, "effort"}, {&name_wrench, "wrench"}, {&name_flags, "flags"}};
+    } names[] = {{&name_time, "time"}, {&name_q, "q"},           {&name_dq, "dq"},
+                 {&name_tau, "tau"},   {&name_wrench, "wrench"}, {&name_flags, "flags"}};
     for (const auto& name : names)
         if ((*name.where = PyUnicode_InternFromString(name.text)) == nullptr) return false;
     const char* text = "State and arithmetic of the safety filter; see filter_core.py.";

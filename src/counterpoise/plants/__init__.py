@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .events import RemovePayloads as RemovePayloads
     from .events import Surface as Surface
     from .hand import GuidingHand as GuidingHand
-    from .hand import loop_way as loop_way
+    from .hand import closed_path as closed_path
     from .kernel import NATIVE as NATIVE
     from .links import Links as Links
     from .presets.base import Assumption as Assumption
@@ -60,7 +60,7 @@ __all__, __getattr__, __dir__ = lazy_names(
             "Warmth",
         ),
         "events": ("AttachPayload", "Bond", "Push", "RemovePayloads", "Surface"),
-        "hand": ("GuidingHand", "loop_way"),
+        "hand": ("GuidingHand", "closed_path"),
         "presets.base": ("Assumption", "Preset"),
         "presets.choice": ("VARIANTS", "ideal", "preset"),
         "replay": ("ReplayPlant",),

@@ -1,4 +1,4 @@
-"""A hand that guides a simulated arm: a soft spring from a link to a point that moves along a way.
+"""A hand that guides a simulated arm: a soft spring from a link to a point that moves along a path.
 
 F = k (p_d(t) − p) − d v on the link's origin, at most ``strongest``. It feels the arm only through the samples that a
 controller sees, and moves as slowly as people do.
@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ..control import least_jerk
+from ..control import minimum_jerk
 from ..dynamics import link_name
 from ..errors import InputError
 from ..foundation import Array, frozen
@@ -24,18 +24,18 @@ GRIP = 0.02
 
 
 class GuidingHand:
-    """Guides the origin of a link along a way; call it with every sample of a run.
+    """Guides the origin of a link along a path; call it with every sample of a run.
 
     Attributes:
-        way: Points to go through in base axes [m], shape (k, 3), in equal times.
-        seconds: Time for the way [s].
+        path: Points to go through in base axes [m], shape (k, 3), in equal times.
+        seconds: Time for the path [s].
         peak_force: Largest force used so far [N].
     """
 
     def __init__(
         self,
         arm: SimulatedArm,
-        way: Array,
+        path: Array,
         seconds: float,
         *,
         link: str | None = None,
@@ -47,20 +47,20 @@ class GuidingHand:
 
         Args:
             arm: The arm.
-            way: Points relative to where the link is at the first sample, in base axes [m], shape (k, 3).
-            seconds: Time for the way; least jerk from rest to rest along it [s].
+            path: Points relative to where the link is at the first sample, in base axes [m], shape (k, 3).
+            seconds: Time for the path; minimum jerk from rest to rest along it [s].
             link: The link; None for the tip of an arm that is not branched.
             stiffness: Of the hand's spring [N/m].
             damping: Of the hand [N s/m].
             strongest: Largest force [N].
 
         Raises:
-            InputError: A way of another shape, no such link, or a number outside what a hand can do.
+            InputError: A path of another shape, no such link, or a number outside what a hand can do.
         """
-        points = np.asarray(way, dtype=np.float64)
+        points = np.asarray(path, dtype=np.float64)
         if points.ndim != 2 or points.shape[1] != 3 or len(points) < 2 or not np.all(np.isfinite(points)):
-            raise InputError(f"way has shape {points.shape}; expected at least two points of three numbers [m]")
-        self.way = frozen(points)
+            raise InputError(f"path has shape {points.shape}; expected at least two points of three numbers [m]")
+        self.path = frozen(points)
         self.seconds = number(seconds, "seconds", least=0.1, most=3600.0)
         self.peak_force = 0.0
         self._arm, self._robot = arm, arm.robot
@@ -80,7 +80,7 @@ class GuidingHand:
             self._begin = self._next = time
             self._origin = self._place(sample.q)
         done = (time - self._begin) / self.seconds
-        if done > 1.0 or time < self._next - 1e-9:  # let go at the end of the way
+        if done > 1.0 or time < self._next - 1e-9:  # let go at the end of the path
             return
         self._next = time + GRIP
         stiffness, damping, strongest = self._gains
@@ -95,13 +95,13 @@ class GuidingHand:
         return np.asarray(self._robot.forward_kinematics(q, at=self._link)[:3, 3])
 
     def _target(self, done: float) -> Array:
-        eased, _ = least_jerk(done)
-        places = np.linspace(0.0, 1.0, len(self.way))
-        ahead = np.array([np.interp(eased, places, self.way[:, axis]) for axis in range(3)])
+        eased, _ = minimum_jerk(done)
+        places = np.linspace(0.0, 1.0, len(self.path))
+        ahead = np.array([np.interp(eased, places, self.path[:, axis]) for axis in range(3)])
         return np.asarray(self._origin + ahead)
 
 
-def loop_way(size: float = 0.1, points: int = 60) -> Array:
-    """Return a round upright way across the arm and back to its start, in base axes [m], shape (points, 3)."""
+def closed_path(size: float = 0.1, points: int = 60) -> Array:
+    """Return a round upright closed path across the arm and back to its start, in base axes [m], shape (points, 3)."""
     angle = np.linspace(0.0, 2.0 * np.pi, points)
     return np.column_stack([0.5 * size * np.sin(angle), size * np.sin(angle), size * (1.0 - np.cos(angle))])

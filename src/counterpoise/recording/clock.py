@@ -286,7 +286,7 @@ def rate_of(log: Log, robot: Robot | None) -> ClockValue:
     """
     match = velocity_match(log.time, log.q, log.dq, log.joint_names)
     if match is None:
-        return ClockValue(ASSUMED_RATE, "assumed: no time, and no velocity that tells it", "guessed")
+        return ClockValue(ASSUMED_RATE, "assumed: no time, and no velocity that determines it", "guessed")
     told, factor = f"recorded velocities against positions: {match.told}", match.factor
     limit = _limits(robot, len(log.joint_names))
     rapid = bool(np.any(usual_maximum(log.dq) > MOST_SHARE * limit))
@@ -319,7 +319,7 @@ def unit_of_time(log: Log, robot: Robot | None, units: Sequence[str]) -> ClockVa
     path = is_path(log.q)
     time = log.time[increasing(log.time)]
     if len(time) < 2:
-        return ClockValue("s", "taken for seconds: there are no steps that tell", "guessed")
+        return ClockValue("s", "taken for seconds: there are no steps that determine it", "guessed")
     rate, duration = log.rate, float(time[-1] - time[0])
     likely: dict[str, float] = {}
     for unit, factor in TIME.items():

@@ -180,13 +180,13 @@ class Converter:
         return values if not np.any(offset) else values + offset  # adding 0 would lose the sign of −0
 
     def _flags(self, q: Array, dq: Array, tau: Array, wrench: Array | None, raw: RawRows) -> npt.NDArray[np.int64]:
-        """Mark the parts of a sample that are not numbers. A joint that never had a part does not spoil it."""
+        """Mark the parts of a sample that are not numbers. A joint that never had a part does not invalidate it."""
         flags = np.zeros(len(q), dtype=np.int64)
         rows = np.array(self._rows)
         parts: list[tuple[SampleFlag, Array]] = [(SampleFlag.Q_INVALID, q[:, rows])]
         if raw.velocity is not None:
             parts.append((SampleFlag.DQ_INVALID, dq[:, rows[self._with_velocity]]))
-        parts.append((SampleFlag.EFFORT_INVALID, tau[:, rows[self._with_effort] if self._with_effort else rows]))
+        parts.append((SampleFlag.TAU_INVALID, tau[:, rows[self._with_effort] if self._with_effort else rows]))
         if wrench is not None:
             parts.append((SampleFlag.WRENCH_INVALID, wrench))
         for flag, values in parts:

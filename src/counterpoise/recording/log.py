@@ -28,7 +28,7 @@ class SampleFlag(IntFlag):
     """The positions are not measurements."""
     DQ_INVALID = 2
     """The velocities are not measurements."""
-    EFFORT_INVALID = 4
+    TAU_INVALID = 4
     """The efforts are not measurements; also of a plant that senses none."""
     WRENCH_INVALID = 8
     """The plate's reading is not a measurement."""
@@ -49,7 +49,7 @@ class Sample(PublishedData):
         time: When it was measured, by the plant's own clock [s]. Only differences mean something.
         q: Joint positions [rad or m], shape (n,), float64.
         dq: Joint velocities [rad/s or m/s], shape (n,), float64.
-        effort: Measured efforts, shape (n,), float64: torques [N m or N] or motor currents [A], as the plant declares.
+        tau: Measured efforts, shape (n,), float64: torques [N m or N] or motor currents [A], as the plant declares.
         wrench: The plate's raw reading, force first [N, N m], shape (6,), float64, in the sensor's axes at the sensor's
             origin, in the sign convention that the plant declares; None where there is no plate.
         flags: What the source knows to be wrong.
@@ -58,7 +58,7 @@ class Sample(PublishedData):
     time: float
     q: Array
     dq: Array
-    effort: Array
+    tau: Array
     wrench: Array | None = None
     flags: SampleFlag = SampleFlag.NONE
 
@@ -198,7 +198,7 @@ class Log(PublishedData):
             time=float(self.time[index]),
             q=self.q[index],
             dq=self.dq[index],
-            effort=self.tau[index],
+            tau=self.tau[index],
             wrench=None if self.wrench is None else self.wrench[index],
             flags=SampleFlag(int(self.flags[index])),
         )
@@ -371,7 +371,7 @@ class LogBuilder:
         q, dq, tau, commands = self._columns
         try:
             row[0] = sample.time
-            row[q], row[dq], row[tau] = sample.q, sample.dq, sample.effort
+            row[q], row[dq], row[tau] = sample.q, sample.dq, sample.tau
             row[commands] = np.nan if sent is None else sent
             row[-6:] = np.nan if sample.wrench is None else sample.wrench
             self._flags[self.count] = int(sample.flags)

@@ -155,7 +155,7 @@ def read_log(
     progress: Progress | None = None,
     budget: ReadingBudget | None = None,
 ) -> Log:
-    """Read a recording: CSV, NPZ, Parquet, ROS 1 and ROS 2 bags, MCAP, or logs of ours, told apart by their content.
+    """Read a recording: CSV, NPZ, Parquet, ROS 1 and ROS 2 bags, MCAP, or logs of ours, distinguished by their content.
 
     Columns are matched to the robot's joints by name; see :func:`propose_mapping` for what would be done. Joints that
     the recording lacks are held at 0 (or as the mapping's ``[held]`` says) and named in ``declared.notes["held"]``. A

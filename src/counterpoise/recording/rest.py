@@ -67,7 +67,7 @@ LEFT_SLOTS = 3
 """Slots in a row that must have left the mean: one may be a knock."""
 ROUNDING = 1e-9
 """Differences of times below this are rounding [s]."""
-UNUSABLE = int(SampleFlag.Q_INVALID | SampleFlag.DQ_INVALID | SampleFlag.EFFORT_INVALID | SampleFlag.STALE)
+UNUSABLE = int(SampleFlag.Q_INVALID | SampleFlag.DQ_INVALID | SampleFlag.TAU_INVALID | SampleFlag.STALE)
 """Flags of samples that are not used ..."""
 WITHOUT_WRENCH = int(SampleFlag.WRENCH_INVALID | SampleFlag.WRENCH_SATURATED)
 """... and of those whose wrench is not."""

@@ -418,7 +418,7 @@ class CsvSource:
             return (
                 f"column '{names[column]}' holds {field.decode()!r}, a decimal comma; save it with decimal points: 1.5"
             )
-        return f"column '{names[column]}' holds {field[:40].decode(errors='replace')!r}, no number"
+        return f"column '{names[column]}' holds {field[:40].decode(errors='replace')!r}, not a number"
 
 
 class _LineBuffer:

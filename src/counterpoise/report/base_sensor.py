@@ -105,7 +105,9 @@ def friction_chart(robot: Robot, friction: PlateFriction) -> Chart | None:
             if side.any()
         )
         gain = (
-            f"torque gain {joint.gain:.3f} ± {joint.gain_std:.3f}" if joint.gain_determined else "torque gain not told"
+            f"torque gain {joint.gain:.3f} ± {joint.gain_std:.3f}"
+            if joint.gain_determined
+            else "torque gain not identifiable"
         )
         panels.append(PointPanel(joint.name, gain, f"velocity [{position}/s]", f"friction [{unit}]", clouds))
     if not panels:
@@ -136,7 +138,7 @@ CHECKS = {
     "plate": "Is the plate mounted as declared?",
     "zero": "Is the plate's zero right?",
     "samples": "Are the samples valid?",
-    "joints": "Does the plate tell of a joint?",
+    "joints": "Does the plate have information on a joint?",
 }
 """What each check asks."""
 MANY = 12
@@ -326,7 +328,7 @@ def _friction_section(found: RecordingTorques, friction: PlateFriction) -> PageS
                 "–" if math.isnan(joint.load) else f"{joint.load:.1%} ± {joint.load_std:.1%}",
                 _spread(joint.offset, joint.offset_std),
                 _spread(joint.rotor_inertia, joint.rotor_inertia_std),
-                f"{joint.gain:.3f} ± {joint.gain_std:.3f}" if joint.gain_determined else "not told, taken as 1",
+                f"{joint.gain:.3f} ± {joint.gain_std:.3f}" if joint.gain_determined else "not identifiable, taken as 1",
             )
         )
     caption = (
@@ -344,7 +346,7 @@ def _unknown_section(found: RecordingTorques, friction: PlateFriction | None) ->
         told.append(f"Of the plate, not shown by the data: {', '.join(found.calibration.undetermined)}.")
     told += [
         "A force on a link before a joint, from a cable or a hand, looks like a torque of the joints behind it.",
-        "A load that the model lacks widens the bands of the joints that carry it: it cannot be told from an error.",
+        "A load that the model lacks widens the bands of the joints that carry it: it may as well be an error.",
         f"Nothing above {found.cutoff:g} Hz: vibrations of arm and plate are filtered off on both sides.",
     ]
     if friction is None and not found.effort_note:
@@ -353,7 +355,7 @@ def _unknown_section(found: RecordingTorques, friction: PlateFriction | None) ->
         told.append(
             "The untared form rests on the masses and on the plate's zero; a tare takes both away near its pose."
         )
-    return PageSection("What this cannot tell", tuple(Paragraph(sentence) for sentence in told))
+    return PageSection("What this cannot determine", tuple(Paragraph(sentence) for sentence in told))
 
 
 def _about_section(found: RecordingTorques) -> PageSection:

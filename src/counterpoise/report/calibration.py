@@ -135,9 +135,9 @@ def friction_chart(fit: Fit, evidence: Evidence, units: Sequence[str]) -> Chart 
         return None
     steady = _without_acceleration(fit, evidence)
     terms = np.array(fit.x)
-    for term in fit.columns.terms.chosen:
+    for term in fit.model.terms.chosen:
         if term.friction:
-            terms[fit.columns.groups[term.name]] = 0.0
+            terms[fit.model.groups[term.name]] = 0.0
     friction = fit.predict(steady) - replace(fit, x=frozen(terms)).predict(steady)
     positions = position_units(fit.robot)
     panels = []
@@ -161,7 +161,7 @@ def friction_chart(fit: Fit, evidence: Evidence, units: Sequence[str]) -> Chart 
             )
         )
     caption = "Points: measured effort less the fit's weight, inertia and offset."
-    if fit.columns.coupled:
+    if fit.model.coupled:
         caption += " Joints of this arm share actuators, so a joint's friction also depends on its neighbours' speed."
     return point_chart(panels, caption=caption)
 
@@ -202,7 +202,7 @@ def _divided(evidence: Evidence, x: Array, y: Array) -> tuple[Cloud, ...]:
 
 
 def _active(fit: Fit) -> list[int]:
-    return np.flatnonzero(fit.columns.active).tolist()
+    return np.flatnonzero(fit.model.active).tolist()
 
 
 def _without_acceleration(fit: Fit, evidence: Evidence) -> Samples:
@@ -219,7 +219,7 @@ def _without_acceleration(fit: Fit, evidence: Evidence) -> Samples:
 
 
 CHECKS = {
-    "recording": "Is the recording sound?",
+    "recording": "Is the recording valid?",
     "structure": "Does the model have all that shows?",
     "earlier": "Does it agree with the earlier calibration?",
     "hold": "Does it hold the arm?",
@@ -287,7 +287,7 @@ def verification_page(found: Verification) -> Page:
     )
     caption = (
         "Promised: the gravity error that the calibration states. The error in all includes friction and all samples, "
-        "changes are told from those within the calibrated range."
+        "changes are compared with those within the calibrated range."
     )
     remarks = [f"error {quantity(rms, unit)}" for rms, unit in zip(found.rms, units, strict=True)]
     sections = [
@@ -339,7 +339,7 @@ def _promise_section(fit: Fit, units: Sequence[str]) -> PageSection:
     active = [joint for joint in range(fit.robot.n) if np.isfinite(fit.errors.tolerated[joint])]
     names, turns = fit.robot.joint_names, rotary(fit.robot)
     if not np.isfinite(fit.errors.gravity[active]).any():
-        return PageSection("How far to believe it", (Paragraph("The recording is not sound, so nothing is stated."),))
+        return PageSection("How reliable it is", (Paragraph("The recording is not valid, so nothing is stated."),))
     rows = tuple(
         (
             names[joint],
@@ -366,7 +366,7 @@ def _promise_section(fit: Fit, units: Sequence[str]) -> PageSection:
         "How far the effort that holds each joint against gravity may be off at poses like the recorded ones: root "
         "mean square, with 95 % confidence. Friction, cables, drives and drifts count as the residuals show them."
     )
-    return PageSection("How far to believe it", (Paragraph(text), chart, PageTable(columns, rows, left=("joint",))))
+    return PageSection("How reliable it is", (Paragraph(text), chart, PageTable(columns, rows, left=("joint",))))
 
 
 def _errors_section(fit: Fit, units: Sequence[str]) -> PageSection:
@@ -457,7 +457,7 @@ def _unknown_section(fit: Fit) -> PageSection:
             )
         )
         listed = tuple((text,) for text in fit.identifiable.undetermined)
-        summary = "Numbers that the data do not tell by themselves"
+        summary = "Numbers that are not identifiable from the data alone"
         parts.append(PageTable(("number",), listed, left=("number",), folded=True, summary=summary))
     if fit.identifiable.never_felt:
         never = ", ".join(fit.identifiable.never_felt)
@@ -475,7 +475,7 @@ def _about_section(fit: Fit) -> PageSection:
         ("data", f"{fit.data.kind}: {fit.data.why}"),
         ("units", fit.units),
         ("guessed numbers of the mapping", ", ".join(fit.data.guessed) or "none"),
-        ("who says how fast time goes", fit.data.rate_source or "nobody"),
+        ("source of the time", fit.data.rate_source or "nobody"),
         ("prior", fit.prior or "none"),
         ("recording", f"sha256 {fit.data.sha256}"),
         ("robot's geometry", f"sha256 {identity.kinematics_sha256}"),

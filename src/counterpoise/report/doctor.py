@@ -290,13 +290,13 @@ LEVEL: dict[Consequence, tuple[Level, str]] = {
         "bad",
         "Do not use this recording as it is: a compensation made from it would push the wrong way",
     ),
-    Consequence.SPOILS: ("bad", "Do not use this recording as it is: a fit would be wrong"),
+    Consequence.INVALIDATES: ("bad", "Do not use this recording as it is: a fit would be wrong"),
     Consequence.LIMITS: ("doubtful", "Usable with care: a fit works but is less certain"),
     Consequence.NOTE: ("good", "Nothing is wrong with this recording"),
 }
 WORDS = {
     Consequence.DANGER: "danger",
-    Consequence.SPOILS: "spoils a fit",
+    Consequence.INVALIDATES: "invalidates a fit",
     Consequence.LIMITS: "limits a fit",
     Consequence.NOTE: "note",
 }
@@ -311,7 +311,7 @@ def doctor_page(title: str, robot: Robot | None, log: Log, diagnosis: Diagnosis,
         robot: The model; None where none was given.
         log: The recording.
         diagnosis: What was found.
-        fix_toml: The mapping file that mends what a mapping can; empty for none.
+        fix_toml: The mapping file that fixes what a mapping can; empty for none.
     """
     shown = ChartData(robot, log, Motion.on_grid(log))
     alarms = [finding for finding in diagnosis.findings if finding.consequence > Consequence.NOTE]
@@ -359,7 +359,7 @@ def _section(finding: Finding, shown: ChartData, *, charted: bool) -> PageSectio
         Paragraph(f"What to do: {finding.remedy}"),
     ]
     if finding.alternatives:
-        parts.append(Paragraph(f"These data cannot tell it from: {', '.join(finding.alternatives)}."))
+        parts.append(Paragraph(f"These data cannot distinguish it from: {', '.join(finding.alternatives)}."))
     chart = evidence_chart(finding, shown) if charted else None
     if chart is not None:
         parts.append(chart)

@@ -33,7 +33,7 @@ class JointTracking:
         largest: Largest tracking error [rad or m].
         motion: Root mean square of the reference about its own mean [rad or m]; 0 for a joint that is to stay.
         peak_effort: Largest torque that was sent [N m or N].
-        share: ... as a share of the effort limit.
+        effort_fraction: ... as a fraction of the effort limit.
         saturated: Ticks on which the effort limit cut the torque.
         rate_limited: Ticks on which the limit of its rate of change did.
     """
@@ -43,7 +43,7 @@ class JointTracking:
     largest: float
     motion: float
     peak_effort: float
-    share: float
+    effort_fraction: float
     saturated: int
     rate_limited: int
 
@@ -81,7 +81,7 @@ def tracking(report: RunReport, desired: Array, effort_limit: Array, skip: int =
             largest=float(largest[joint]),
             motion=float(motion[joint]) if motion[joint] > 1e-9 else 0.0,
             peak_effort=float(peak[joint]),
-            share=float(peak[joint] / effort_limit[joint]),
+            effort_fraction=float(peak[joint] / effort_limit[joint]),
             saturated=counts["SATURATED"][joint],
             rate_limited=counts["RATE_LIMITED"][joint],
         )
@@ -205,7 +205,7 @@ def _joint_table(run: SimulatedRun, milli: Sequence[str], efforts: Sequence[str]
             f"{1e3 * joint.rms:.3f} {milli[index]}",
             f"{1e3 * joint.largest:.3f} {milli[index]}",
             f"{joint.peak_effort:.2f} {efforts[index]}",
-            f"{joint.share:.0%}",
+            f"{joint.effort_fraction:.0%}",
             str(joint.saturated),
             str(joint.rate_limited),
         )
@@ -240,7 +240,7 @@ def _torque_chart(run: SimulatedRun, time: Array, efforts: Sequence[str]) -> Cha
             "Friction is positive when it resists a positive velocity; at rest it takes what the drive leaves over."
         )
     remarks = [
-        f"limit ±{limit:g} {unit}, {joint.share:.0%} used"
+        f"limit ±{limit:g} {unit}, {joint.effort_fraction:.0%} used"
         for limit, unit, joint in zip(run.effort_limit.tolist(), efforts, run.joints, strict=True)
     ]
     return time_chart(time, series, log.joint_names, efforts, limits=run.effort_limit, remarks=remarks, caption=caption)

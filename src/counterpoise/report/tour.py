@@ -31,17 +31,17 @@ def tour_page(tour: Tour) -> Page:
 
 
 def _recording(tour: Tour) -> tuple[Chart, ...]:
-    """Draw the reversed joint's effort as it was logged, mended, and by the described model."""
-    robot, log = tour.arm.described, tour.recorded.mended
+    """Draw the reversed joint's effort as it was logged, fixed, and by the described model."""
+    robot, log = tour.arm.described, tour.recorded.fixed
     reversed_joints = [each.subjects[0] for each in tour.recorded.diagnosis.alarms if each.subjects]
     name = next((each for each in reversed_joints if each in robot.joint_names), robot.joint_names[0])
     joint = robot.joint_names.index(name)
     time = log.time - log.time[0]
-    mended = log.tau[:, joint]
-    logged = -mended if tour.recorded.mapping is not None else mended
+    fixed = log.tau[:, joint]
+    logged = -fixed if tour.recorded.mapping is not None else fixed
     curves = (
         FigureCurve("as logged", time, logged),
-        FigureCurve("mended", time, mended),
+        FigureCurve("fixed", time, fixed),
         FigureCurve("described model", time, robot.gravity(log.q)[:, joint], "dash"),
     )
     return (panel_chart(FigurePanel(f"Effort of {name}", "time [s]", "torque [N m]", curves)),)

@@ -58,7 +58,7 @@ def _payload_parts(track: Track) -> tuple[Paragraph | PageTable, ...]:
     parts.append(Paragraph(f"Centre of mass in the frame of {payload.link} [m]: {place}, ± {spread}."))
     if payload.combinations:
         known = tuple((one.text, f"{one.value:.4g}", f"{one.std:.2g}") for one in payload.combinations)
-        caption = "In the joint frame of the link; the single numbers cannot be told."
+        caption = "In the joint frame of the link; the single numbers are not identifiable."
         parts.append(
             PageTable(
                 ("known combination [kg m]", "value", "±"), known, left=("known combination [kg m]",), caption=caption

@@ -25,7 +25,7 @@ from .payload_statistics import Places
 FORCE_PRIOR, MOMENT_PRIOR = 200.0, 50.0
 """Deviation of each component of a tip wrench before anything is measured [N, N m]."""
 TOLD_SHARE = 0.5
-"""A component counts as told where its deviation is below this share of the prior's."""
+"""A component counts as identifiable where its deviation is below this share of the prior's."""
 PUSHES = (3.0, 10.0, 30.0, 100.0)
 """Sizes of pushes that are thought of [N]."""
 NOTHING = 0.5
@@ -43,16 +43,16 @@ class FeltWrench:
     Attributes:
         link: The link, at whose origin the wrench is stated.
         wrench: Force and moment on the robot, base axes [N, N m], shape (6,).
-        std: Standard deviations, shape (6,); those of the prior where the joints tell nothing.
+        std: Standard deviations, shape (6,); those of the prior where the joints have no information.
         covariance: Shape (6, 6).
-        told: Which components the joints tell at this pose, shape (6,).
+        identifiable: Which components the joint torques determine at this pose, shape (6,).
     """
 
     link: str
     wrench: Array
     std: Array
     covariance: Array
-    told: npt.NDArray[np.bool_]
+    identifiable: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

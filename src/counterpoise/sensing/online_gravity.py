@@ -150,7 +150,7 @@ class OnlineGravity:
         """
         if isinstance(q, Sample):
             sample = q
-            q, dq, tau, flags = sample.q, sample.dq, sample.effort, int(sample.flags)
+            q, dq, tau, flags = sample.q, sample.dq, sample.tau, int(sample.flags)
         estimator = self.estimator
         if isinstance(estimator, RecursiveGravity):
             if self._follows:

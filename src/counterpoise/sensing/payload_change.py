@@ -27,7 +27,6 @@ import numpy as np
 from .payload_estimate import (
     PayloadEstimate,
     estimating,
-    last_of,
     like_weight,
     log_sum,
     marginal_bound,
@@ -63,10 +62,10 @@ class ChangeEvent:
 
 
 DOUBT = "the last torques differ in a way that no weight explains: a touch, a cable, a brake?"
-ONE_POSE = "a load would explain the last pose, and so would a joint that sticks there: one more pose tells"
+ONE_POSE = "a load would explain the last pose, and so would a joint that sticks there: one more pose decides"
 Test = Generator[None, None, tuple[ChangeEvent | None, list[Sums]]]
 """Ends with what came or went, and the poses that are in doubt."""
-Look = Generator[None, None, tuple[PayloadEstimate, ChangeEvent | None]]
+Judgement = Generator[None, None, tuple[PayloadEstimate, ChangeEvent | None]]
 
 
 class PayloadHistory:
@@ -123,16 +122,12 @@ class PayloadHistory:
                 if self._weighed and self._empty_poses % WINDOW == 0:
                     self._empty = self._baseline.with_fresh_zero(self._empty)
 
-    def look(self, present: Sums | None = None) -> tuple[PayloadEstimate, ChangeEvent | None]:
-        """Test for a change and return the estimate.
+    def judging(self, present: Sums | None = None) -> Judgement:
+        """Test for a change and estimate, in steps of some tenths of a millisecond; the last one changes the state.
 
         Args:
             present: Sums of the pose that is being held now and has not been added; None where there is none.
         """
-        return last_of(self.looking(present))
-
-    def looking(self, present: Sums | None = None) -> Look:
-        """Do as :meth:`look` in steps of some tenths of a millisecond; what is kept changes with the last ones only."""
         now = [present] if present is not None else []
         doubted = self._doubtful
         items = [*_without(self._window, doubted), *now]

@@ -212,7 +212,7 @@ LEAST_PROBABILITY = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class KnownCombination:
-    """A combination of a load's mass and first moment that the data tell although they do not tell each.
+    """A combination of a load's mass and first moment that the data determine, though not each of the two.
 
     Attributes:
         text: E.g. "mx + 0.55·m", in the joint frame of the link.
@@ -579,10 +579,10 @@ def _mixture(places: Places, share: Array, mass: Array, moment: Array, covarianc
 
 def _advice(places: Places, place: int, mass_known: bool, links: int, weighed: bool, like_weight: float) -> str:
     if like_weight < LIKELY_WEIGHT:
-        return f"with {1.0 - like_weight:.0%} a touch or a cable and no weight; more poses tell"
+        return f"with {1.0 - like_weight:.0%} a touch or a cable and no weight; more poses decide"
     if not mass_known and not weighed and not places.mass_felt[place]:
         link = places.links[place]
-        return f"no joint torque tells the mass of a load on {link}; a plate under the base would weigh it"
+        return f"no joint torque depends on the mass of a load on {link}; a plate under the base would weigh it"
     if not mass_known and not weighed:
         return "more poses narrow it down; a plate under the base would settle the mass"
     if links > 1:

@@ -54,21 +54,21 @@ UNEVEN = 0.3
 """Share of the friction band by which the torque of sliding differs from that of the rest after it, by speed and by
 slowing down, though friction holds as before."""
 MOST_WAITING = 64
-"""Held poses that wait for a look; older ones are dropped."""
+"""Held poses that wait to be weighed; older ones are dropped."""
 STEP_TIME = 1e-3
-"""One step of a look is taken per so much time between samples [s]."""
+"""One step of the weighing is taken per so much time between samples [s]."""
 _DONE = object()
-LOOK_SLOTS = 25
-"""Slots between two looks while the arm stands: twice a second."""
+SLOTS_BETWEEN = 25
+"""Slots between two new estimates while the arm stands: twice a second."""
 
 
 class PayloadEstimator:
     """Watches a stream of samples for a payload: when it comes, on which link, how heavy, and when it goes.
 
     It learns from poses at rest only: while the arm moves, nothing is estimated. Every pose held for 0.7 s counts
-    once. Most ticks cost a copy; a look at all hypotheses is taken twice a second while the arm stands, and when
-    it leaves a pose. A look takes some milliseconds, spread over ticks, some tenths of a millisecond each. A loop that
-    cannot spare those says ``look_in_tick=False`` and calls :meth:`look` from another thread.
+    once. Most ticks cost a copy; all hypotheses are weighed twice a second while the arm stands, and when it leaves a
+    pose. That takes some milliseconds, spread over ticks, some tenths of a millisecond each. A loop that cannot spare
+    those says ``estimate_in_tick=False`` and calls :meth:`update_estimate` from another thread.
 
     Attributes:
         robot: The arm as it is when empty.
@@ -90,7 +90,7 @@ class PayloadEstimator:
         max_mass: float | None = None,
         false_alarm: float = FALSE_ALARM,
         control_tolerance: float = 0.5,
-        look_in_tick: bool = True,
+        estimate_in_tick: bool = True,
     ) -> None:
         """Begin with an empty arm.
 
@@ -109,7 +109,7 @@ class PayloadEstimator:
                 stated.
             control_tolerance: ``payload_for_control`` is handed out only while the deviation of the gravity change at
                 the last pose is, for every joint, within this share of the change itself or of the friction band.
-            look_in_tick: Whether ``update`` itself looks at the hypotheses when there is something new.
+            estimate_in_tick: Whether ``update`` itself weighs the hypotheses when there is something new.
 
         Raises:
             InputError: A value that means nothing, or another robot's calibration.
@@ -131,8 +131,8 @@ class PayloadEstimator:
         self._held = HeldPoses(robot.n, dt, self._band)
         self._dt = dt
         self._ticks = 0
-        self._until_look = 0
-        self._look_in_tick = look_in_tick
+        self._slots_left = 0
+        self._estimate_in_tick = estimate_in_tick
         self._work: Generator[None, None, None] | None = None
         self._steps = max(1, round(dt / STEP_TIME))
         self._waiting: deque[HeldPose] = deque(maxlen=MOST_WAITING)
@@ -192,22 +192,22 @@ class PayloadEstimator:
 
     def update_sample(self, sample: Sample, wrench: npt.ArrayLike | None = None) -> None:
         """Take one sample in; ``wrench`` is the plate's, turned to base axes at the base origin."""
-        self.update(sample.q, sample.dq, sample.effort, wrench, sample.flags)
+        self.update(sample.q, sample.dq, sample.tau, wrench, sample.flags)
 
     @property
     def payload_for_control(self) -> PayloadEstimate | None:
         """The payload, where it is known well enough for a controller; None otherwise. See :class:`.PayloadBlend`."""
         return self._for_control
 
-    def look(self) -> PayloadEstimate:
-        """Weigh the hypotheses with all that is new, at once, and return the estimate; for ``look_in_tick=False``."""
-        for work in (self._work, self._looking()):
+    def update_estimate(self) -> PayloadEstimate:
+        """Weigh the hypotheses with all that is new, at once; return the estimate. For ``estimate_in_tick=False``."""
+        for work in (self._work, self._weighing()):
             if work is not None:
                 last_of(work)
         self._work = None
         return self.estimate
 
-    def _looking(self) -> Generator[None, None, None]:
+    def _weighing(self) -> Generator[None, None, None]:
         present, q = self._present, None
         while self._waiting:
             pose = self._waiting.popleft()
@@ -218,10 +218,10 @@ class PayloadEstimator:
             yield from self._judging(self._sums(present), present.rest.q)
 
     def _go_on(self, work: Generator[None, None, None]) -> None:
-        """Do one tick's share of a look."""
+        """Do one tick's part of the weighing."""
         for _ in range(self._steps):
             if next(work, _DONE) is _DONE:
-                self._work = self._looking() if self._waiting else None
+                self._work = self._weighing() if self._waiting else None
                 return
 
     def _after_slot(self) -> None:
@@ -229,19 +229,19 @@ class PayloadEstimator:
         if held.finished is not None:
             self._waiting.append(held.finished)
             self._present = None
-            self._until_look = 0
+            self._slots_left = 0
         elif self.rests.phase != RestPhase.RESTS:
             self._present = None
-            self._until_look = 0
+            self._slots_left = 0
             return
         else:
-            self._until_look -= 1
-            if self._until_look > 0 or (present := held.present()) is None:
+            self._slots_left -= 1
+            if self._slots_left > 0 or (present := held.present()) is None:
                 return
             self._present = present
-            self._until_look = LOOK_SLOTS
-        if self._look_in_tick and self._work is None:
-            self._work = self._looking()
+            self._slots_left = SLOTS_BETWEEN
+        if self._estimate_in_tick and self._work is None:
+            self._work = self._weighing()
 
     def _sums(self, pose: HeldPose) -> Sums:
         rest, band = pose.rest, self._band
@@ -265,7 +265,7 @@ class PayloadEstimator:
         )
 
     def _judging(self, present: Sums | None, q: Array) -> Generator[None, None, None]:
-        self.estimate, event = yield from self._history.looking(present)
+        self.estimate, event = yield from self._history.judging(present)
         if event is not None:
             self.events = [*self.events[-99:], (self.time, event)]
         change, std = self.estimate.gravity_change(self.robot, q)

@@ -17,7 +17,7 @@ holds, not noise. A thousand samples of one pose are therefore **one** measureme
   error (hold.py);
 - an arm that stands again without any joint having slid is held by the same friction as before: nothing new;
 - whether there is friction at all is not known beforehand. Two beliefs are kept (``Belief``), with friction and
-  without; each hold tells how probable it was under either, and the estimate is their mean, weighed by their
+  without; each hold gives how probable it was under either, and the estimate is their mean, weighed by their
   probabilities. So a robot without friction needs no more poses than one of which it is known, and one with friction
   loses nothing;
 - a pass in which every joint's torque was known beforehand to a third of the measurement's own error teaches nothing
@@ -28,8 +28,9 @@ holds, not noise. A thousand samples of one pose are therefore **one** measureme
 - old data are forgotten by 1 % per learned hold, and faster, but never below FLOOR, when a contradiction is learned: a
   load was attached, a cable added. The prior is not forgotten, so that the covariance stays bounded by twice the
   prior's;
-- the error of a torque constant is the same at all poses, no number of holds makes it smaller, and none tells it from
-  weight: it is not estimated, but what it does to the estimate is kept account of and is in the standard deviation;
+- the error of a torque constant is the same at all poses, no number of holds makes it smaller, and none distinguishes
+  it from weight: it is not estimated, but what it does to the estimate is kept account of and is in the standard
+  deviation;
 - hold_i is learned from the innovations, each weighed by how much of it was foreseen.
 
 The values that :meth:`gravity` uses follow the estimate over BLEND, so that a controller that adds them sees no step.

@@ -59,7 +59,7 @@ SETTLED = 1e-4
 LARGEST_TURN = 0.5
 """Largest turn and tilt in one step [rad]: further away the slopes are others."""
 HIDDEN = 3e-5
-"""Singular value, columns scaled to length 1, below which a combination is not told."""
+"""Singular value, columns scaled to length 1, below which a combination is not stated."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -462,7 +462,7 @@ def _fit(
 def _told(fit: WristFit, pose: Array) -> WristFit:
     """Return the fit with its sentences."""
     centre = ", ".join(
-        f"{axis} = {1e3 * value:+.1f} ± {1e3 * std:.2g} mm" if np.isfinite(std) else f"{axis} not told"
+        f"{axis} = {1e3 * value:+.1f} ± {1e3 * std:.2g} mm" if np.isfinite(std) else f"{axis} not identifiable"
         for axis, value, std in zip("xyz", fit.com, fit.com_std, strict=True)
     )
     told = [

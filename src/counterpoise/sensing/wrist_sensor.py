@@ -34,7 +34,7 @@ from .plate.sensor_fit import (
     ROWS_PER_PERIOD,
     missing_readings,
     refuse_unusable,
-    spoiled_readings,
+    unusable_readings,
     with_gaps,
 )
 from .plate.wrench_frame import checked_pose
@@ -204,9 +204,9 @@ def _rows(robot: Robot, log: Log, cutoff: float) -> tuple[Array, Array, Array, A
     """Return positions, velocities, accelerations and readings that may be used, smoothed alike."""
     refuse_unusable(robot, log)
     log = log.without_infinities()
-    missing, spoiled = missing_readings(log), spoiled_readings(log)
-    useless = float(np.mean(missing | spoiled))
-    log, lost = with_gaps(log, missing, spoiled, cutoff)
+    missing, unusable = missing_readings(log), unusable_readings(log)
+    useless = float(np.mean(missing | unusable))
+    log, lost = with_gaps(log, missing, unusable, cutoff)
     smooth = Motion.on_grid(log, cutoff)
     if smooth is None or smooth.wrench is None or useless > MOST_LOST:
         raise InputError(
@@ -231,7 +231,7 @@ def orientations(gravity: Array) -> Array:
     if spread[0] < LEAST_SPREAD:
         raise InputError(
             f"the sensor keeps its orientation to gravity within {math.degrees(math.asin(spread[0])):.1f}° (rms): the "
-            "tool's weight cannot be told from the sensor's zero. Record a dozen orientations, upside down included"
+            "tool's weight cannot be distinguished from its zero. Record a dozen orientations, upside down included"
         )
     return spread
 

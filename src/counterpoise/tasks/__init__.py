@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .hand_guiding import AdmittanceSettings as AdmittanceSettings
     from .hand_guiding import JointCommand as JointCommand
     from .hand_guiding import MotionBounds as MotionBounds
-    from .pose_recording import BothSides as BothSides
+    from .pose_recording import BidirectionalApproach as BidirectionalApproach
     from .pose_recording import Recording as Recording
     from .pose_recording import record as record
     from .position_servo import ServoGoal as ServoGoal
@@ -87,7 +87,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "float.settings": ("Cushion", "FloatSettings"),
         "float.watch": ("WatchSettings",),
         "hand_guiding": ("Admittance", "AdmittanceSettings", "JointCommand", "MotionBounds"),
-        "pose_recording": ("BothSides", "Recording", "record"),
+        "pose_recording": ("BidirectionalApproach", "Recording", "record"),
         "position_servo": ("ServoGoal", "ServoStiffness", "identify_stiffness"),
         "rig": ("Rig",),
         "rotors.measurement": ("InertiaMeasurement", "measure_inertias"),

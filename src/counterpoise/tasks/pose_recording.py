@@ -1,9 +1,9 @@
 """Recording the poses of a plan on an arm, each from both sides, for a calibration.
 
-**The reference** (``BothSides``) takes every pose of the plan from above and from below, at rest in between. For each
-pose and each side: travel to the pose ± its approach, settle, creep to the pose, settle, dwell. Every move is of
-minimum jerk in joint space, all joints together; the last one leads back to where the arm stood, so that an arm without
-brakes is let down where its user had put it. Time counts from the reset.
+**The reference** (``BidirectionalApproach``) takes every pose of the plan from above and from below, at rest in
+between. For each pose and each side: travel to the pose ± its approach, settle, creep to the pose, settle, dwell. Every
+move is of minimum jerk in joint space, all joints together; the last one leads back to where the arm stood, so that an
+arm without brakes is let down where its user had put it. Time counts from the reset.
 
 **The law** is PD with gravity. Its lag while creeping is what friction asks for, so it comes to rest short of the pose
 with its friction still fully on: the same on both sides, and gone in their mean. An integral that goes on at rest would
@@ -30,7 +30,7 @@ from ..control import (
     Law,
     RunReport,
     SwingWatch,
-    least_jerk,
+    minimum_jerk,
     move_time,
     not_begun,
     softest_gains,
@@ -80,7 +80,7 @@ class _Move:
     end: Array
 
 
-class BothSides:
+class BidirectionalApproach:
     """Goes through a plan; a Reference for the laws.
 
     Attributes:
@@ -167,7 +167,7 @@ class BothSides:
             return Desired(move.end, self._rest)
         part = max(part, 0.0)
         way = move.end - move.start
-        done, slope = least_jerk(part)
+        done, slope = minimum_jerk(part)
         return Desired(move.start + done * way, slope / move.duration * way)
 
     def _add(self, begin: float, start: Array, end: Array, duration: float) -> float:
@@ -232,7 +232,7 @@ class Recording:
             rig: The arm.
             plan: The poses.
             integral: Which joints get integral action.
-            gains: Gains; None derives careful ones (control.careful_gains).
+            gains: Gains; None derives default ones (control.default_gains).
             margin: Distance kept from the joint limits [rad or m], one or n; None for 0.02 rad and 5 mm.
             pulsed: Names of the joints to which torque pulses are restricted, where the rig asks for them, the model
                 does not know the rotor and no gains are given; None for all. The others keep soft gains.
@@ -375,10 +375,10 @@ class Recording:
             raise SafetyError(f"the run was ended: {swing.reason}", report=report)
         return report
 
-    def _planned(self) -> BothSides:
+    def _planned(self) -> BidirectionalApproach:
         """Return the motion; while the loop fades the law in, nothing moves: a law that lags would make up for it."""
         rise_time = GENTLE_RISE_TIME if self._gentle else RISE_TIME
-        return BothSides(self.plan, self.offsets, wait=self._wait, rise_time=rise_time)
+        return BidirectionalApproach(self.plan, self.offsets, wait=self._wait, rise_time=rise_time)
 
     def _with_integral_chosen(self, gains: Gains, effort_limit: Array) -> Gains:
         """Return gains with K_i for the joints that need it."""

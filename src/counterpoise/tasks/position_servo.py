@@ -96,7 +96,7 @@ def identify_stiffness(
         settle: Time cut off at the beginning of each standing [s].
 
     Raises:
-        InputError: The recording cannot be used, or some joints' stiffness cannot be told from it; they are named.
+        InputError: The recording cannot be used, or some joints' stiffness is not identifiable; they are named.
     """
     goals = _goals(robot, log, goal)
     given = _known(robot, known)

@@ -26,7 +26,7 @@ from ..control import (
     SignalSafe,
     Sine,
     Triangle,
-    careful_gains,
+    default_gains,
     plate_of,
 )
 from ..dynamics import Robot, joint_index, position_units, rotary
@@ -160,7 +160,7 @@ class Simulation:
         self.reference.reset(start)
         natural = self.reference.duration + POSE_DWELL if isinstance(self.reference, PoseList) else DURATION
         self.duration = natural if settings.duration is None else settings.duration
-        self._gains = careful_gains(rig.robot, start, arm.effort_limit, arm.dt, stiffness=settings.stiffness)
+        self._gains = default_gains(rig.robot, start, arm.effort_limit, arm.dt, stiffness=settings.stiffness)
         by_rule = settings.law or ("pd" if arm.adds_gravity else "pd-gravity")
         self.law_name: str = by_rule if settings.gains is None else settings.gains.kind
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..control import PDGravity, PoseList, careful_gains
+from ..control import PDGravity, PoseList, default_gains
 from ..dynamics import MAX_INPUT, Robot, link_name
 from ..errors import InputError
 from ..foundation import Array
@@ -83,18 +83,18 @@ def track_log(
     if guessed := effort_guesses(declared.guessed):
         raise InputError(
             f"{guessed}: nothing shows that efforts are torques, and a payload in kg cannot "
-            "be told by them. Measure these numbers and declare them"
+            "be determined from them. Measure these numbers and declare them"
         )
     if not np.isfinite(log.rate):
         raise InputError("the recording has one sample only")
     silent = [robot.joint_names[joint] for joint in np.flatnonzero(~np.isfinite(tau).any(axis=0)).tolist()]
     if silent:
         raise InputError(
-            f"the recording has no efforts of {', '.join(silent)}; gravity and payload are told by the torques of all "
-            "joints. Record them, or fix joints that do not move (--fix-joint JOINT=VALUE, or robot.locked)"
+            f"the recording has no efforts of {', '.join(silent)}; gravity and payload follow from the torques of "
+            "all joints. Record them, or fix joints that do not move (--fix-joint JOINT=VALUE, or robot.locked)"
         )
     _check_positions(robot, log)
-    # Both estimators tell rest by the positions; a velocity that was never measured is none that is wrong.
+    # Both estimators detect rest by the positions; a velocity that was never measured is none that is wrong.
     unmeasured = ~np.isfinite(log.dq).any(axis=0)
     dq = np.where(unmeasured, 0.0, log.dq)
     ignored = SampleFlag.DQ_INVALID if unmeasured.any() else SampleFlag.NONE
@@ -163,13 +163,13 @@ def track(
     def watch(sample: Sample) -> bool:
         nonlocal ticks
         wrench = None if frame is None or sample.wrench is None else frame.wrench(sample.wrench)
-        tracker.update(sample.q, sample.dq, sample.effort, wrench, sample.flags)
+        tracker.update(sample.q, sample.dq, sample.tau, wrench, sample.flags)
         if progress is not None and ticks % PROGRESS_EVERY == 0:
             progress(ticks * plant.dt, duration)
         ticks += 1
         return False
 
-    gains = careful_gains(robot, start, plant.effort_limit, plant.dt)
+    gains = default_gains(robot, start, plant.effort_limit, plant.dt)
     rig.loop(PDGravity(robot, gains.kp, gains.kd, reference, reach=gains.reach)).run(duration, until=watch)
     return tracker.finished()
 

@@ -12,7 +12,7 @@ from ..foundation import Array
 from ..identification import workspace_poses
 from . import charts
 from .comparison import ModelPair
-from .law import MOST_SHARE
+from .law import LARGEST_FRACTION
 from .session import Session
 from .snapshot import Snapshot
 from .timeline import Player, Timeline
@@ -111,8 +111,10 @@ class Controls:
         with gui.add_folder("Switches"):
             gravity = gui.add_checkbox("Gravity compensation", True)
             gravity.on_update(lambda _: session.set_gravity(gravity.value))
-            share = gui.add_slider("Friction share", min=0.0, max=MOST_SHARE, step=0.05, initial_value=session.share)
-            share.on_update(lambda _: session.set_share(float(share.value)))
+            fraction = gui.add_slider(
+                "Friction fraction", min=0.0, max=LARGEST_FRACTION, step=0.05, initial_value=session.friction_fraction
+            )
+            fraction.on_update(lambda _: session.set_friction_fraction(float(fraction.value)))
             plate = gui.add_checkbox("Plate under the base", True)
             plate.on_update(lambda _: session.use_plate(plate.value))
             trace = gui.add_checkbox("Trace of the tip", True)

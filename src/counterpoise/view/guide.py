@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..control import Hold, PoseList, SafetyFilter, careful_gains
+from ..control import Hold, PoseList, SafetyFilter, default_gains
 from ..dynamics import Robot, link_poses, rotary
 from ..foundation import Array, frozen
 from ..plants import AttachPayload, Push
@@ -77,9 +77,9 @@ class TaredPlate:
             self._tare_force = self._sensor.wrench(reading)[:3]
             self._rows = []
         if self._mean is None or self._effort is None:
-            self._mean, self._effort = sample.wrench.copy(), sample.effort.copy()
+            self._mean, self._effort = sample.wrench.copy(), sample.tau.copy()
         self._mean += self._step * (sample.wrench - self._mean)
-        self._effort += self._step * (sample.effort - self._effort)
+        self._effort += self._step * (sample.tau - self._effort)
         return self._sensor.wrench(sample.wrench)
 
     def felt(self, sample: Sample) -> Felt | None:
@@ -206,8 +206,8 @@ WEIGH_ROTARY, WEIGH_LINEAR, WEIGH_DWELL, WEIGH_SPEED, WEIGH_POSES = 0.25, 0.05, 
 share of their top speed, and at how many poses."""
 CONTROL_TOLERANCE = 1.0
 """A load is compensated when what is unknown of it stays within the friction band of every joint."""
-NOBODY = "nobody is looking: held until somebody says float"
-ASKED = "held, until you say float"
+NOBODY = "nobody is looking: held until float is pressed"
+ASKED = "held, until float is pressed"
 UNSURE = "the weight is not known well enough to float with it: weigh it again, or float anyway"
 FEELING = "moving a little, to feel the weight in other poses"
 
@@ -220,7 +220,7 @@ class Guide:
         rig: The same, ready to be driven.
         law: Its law.
         strength: Largest force of a hand [N].
-        share: Share of the friction that is compensated.
+        friction_fraction: Fraction of the friction that is compensated.
         plate_on: Whether the plate's reading is used.
         trusts_payload: Whether a payload that was found is compensated.
         state: What the arm is doing.
@@ -228,15 +228,15 @@ class Guide:
         sample: The newest sample.
     """
 
-    def __init__(self, arm: ViewArm, share: float) -> None:
+    def __init__(self, arm: ViewArm, friction_fraction: float) -> None:
         """Prepare an arm that is held at first.
 
         Args:
             arm: The arm.
-            share: Share of the friction that is compensated.
+            friction_fraction: Fraction of the friction that is compensated.
         """
         plant, robot = arm.plant, arm.robot
-        self.arm, self.share = arm, share
+        self.arm, self.friction_fraction = arm, friction_fraction
         self.plate_on = self.trusts_payload = True
         self.strength = hand_strength(robot, arm.friction_band)
         self._hand_speed = hand_speed(robot, plant.velocity_limit)
@@ -245,8 +245,8 @@ class Guide:
         plant.reset()
         safety = SafetyFilter(robot, plant=plant, effort_limit=plant.effort_limit, velocity_limit=plant.velocity_limit)
         self.rig, limits = Rig(plant, robot, safety=safety), safety.limits
-        gains = careful_gains(robot, self.sample.q, limits.effort, plant.dt)
-        floating, sinking = floating_law(arm, share, limits), sinking_law(arm, gains, limits)
+        gains = default_gains(robot, self.sample.q, limits.effort, plant.dt)
+        floating, sinking = floating_law(arm, friction_fraction, limits), sinking_law(arm, gains, limits)
         self.law = GuidedLaw(robot, floating, sinking, gains, limits.effort, plant.dt)
         self._estimator = self._new_estimator()
         self._plate = TaredPlate(arm)
@@ -306,9 +306,12 @@ class Guide:
         self.state = State.HOLDING
         self.hold("", FIRST_HOLD)
 
-    def use_share(self, share: float) -> None:
-        """Compensate another share of the friction."""
-        self.share, self.law.floating = share, floating_law(self.arm, share, self.rig.safety.limits)
+    def use_friction_fraction(self, friction_fraction: float) -> None:
+        """Compensate another fraction of the friction."""
+        self.friction_fraction, self.law.floating = (
+            friction_fraction,
+            floating_law(self.arm, friction_fraction, self.rig.safety.limits),
+        )
         self.law.floating.reset(self.sample)
 
     def load(self, weight: Weight | None) -> None:
@@ -418,7 +421,7 @@ class Guide:
             why=self.why,
             q=frozen(truth.q),
             dq=frozen(truth.dq),
-            commanded=frozen(sample.effort),
+            commanded=frozen(sample.tau),
             gravity=frozen(robot.gravity(truth.q)),
             compensated=frozen(self.law.compensated.copy()),
             friction=frozen(truth.friction_torque),

@@ -13,8 +13,8 @@ from ..sensing import PayloadBlend, PayloadEstimate
 from ..tasks import FloatLaw, FloatSettings, WatchSettings
 from .arms import ViewArm
 
-MOST_SHARE = 0.9
-"""Largest share of the friction that the page compensates: a tenth stays, so that a pushed arm comes to rest."""
+LARGEST_FRACTION = 0.9
+"""Largest fraction of the friction that the page compensates: a tenth stays, so that a pushed arm comes to rest."""
 NEVER = 1e6
 """A time after which nothing counts as a drift [s]: without gravity compensation, sinking is what is to be seen."""
 
@@ -23,20 +23,22 @@ FASTEST = 4.0
 arm is allowed, since a mouse is quick and the wrist of a simulated arm hurts nobody."""
 
 
-def floating_law(arm: ViewArm, share: float, limits: Limits | None = None) -> FloatLaw:
+def floating_law(arm: ViewArm, friction_fraction: float, limits: Limits | None = None) -> FloatLaw:
     """Return the law that floats the empty arm.
 
     Args:
         arm: The arm.
-        share: Share of its friction that is compensated; without a friction law none is.
+        friction_fraction: Fraction of its friction that is compensated; without a friction law none is.
         limits: Limits of the run; None for the robot's.
 
     Raises:
-        InputError: A share with which the arm may not come to rest.
+        InputError: A fraction with which the arm may not come to rest.
     """
-    if not 0.0 <= share <= MOST_SHARE:
-        raise InputError(f"share is {share!r}; expected a share of the friction from 0 to {MOST_SHARE:g}")
-    used = 0.0 if arm.friction is None else share
+    if not 0.0 <= friction_fraction <= LARGEST_FRACTION:
+        raise InputError(
+            f"friction_fraction is {friction_fraction!r}; expected a number from 0 to {LARGEST_FRACTION:g}"
+        )
+    used = 0.0 if arm.friction is None else friction_fraction
     settings = FloatSettings(used, arm.friction, watch=WatchSettings(speed_rotary=FASTEST))
     return FloatLaw(arm.robot, settings, limits=limits, dt=arm.plant.dt)
 

@@ -313,7 +313,7 @@ def serve(
     *,
     host: str = LOCAL_HOST,
     port: int = PORT,
-    share: float = 0.5,
+    friction_fraction: float = 0.5,
     seconds: float | None = None,
     timeline: Timeline | None = None,
     comparison: ModelPair | None = None,
@@ -328,7 +328,7 @@ def serve(
         arm: The arm.
         host: Address to listen at.
         port: Port to listen at.
-        share: Share of the friction that is compensated at the start.
+        friction_fraction: Fraction of the friction that is compensated at the start.
         seconds: How long to serve [s]; None for until a signal comes.
         timeline: What to replay.
         comparison: What to compare.
@@ -336,10 +336,10 @@ def serve(
         started: Called with the page's address once it is there.
 
     Raises:
-        InputError: The address cannot be listened at, a bad share, or foreign pages cannot be turned away.
+        InputError: The address cannot be listened at, a bad fraction, or foreign pages cannot be turned away.
         MissingExtraError: viser is not installed.
     """
-    session = Session(arm, share=share)
+    session = Session(arm, friction_fraction=friction_fraction)
     begun = time.monotonic()
     with Deferral(deliver=False) as signals:
         with session:  # whatever happens below, the arm ends in its safe stop

@@ -1,4 +1,4 @@
-"""A simulated arm that floats in a thread of its own, in real time, and does what it is told from any other thread."""
+"""A simulated arm that floats in a thread of its own, in real time, and takes orders from any other thread."""
 
 from __future__ import annotations
 
@@ -45,23 +45,23 @@ class Session:
         report: The report of the last run that has ended; None before.
         strength: Largest force of a hand [N].
         tip_link: The link whose origin is traced.
-        share: Share of the friction that was compensated at the start.
+        friction_fraction: Fraction of the friction that was compensated at the start.
     """
 
-    def __init__(self, arm: ViewArm, *, share: float = 0.5, real_time: bool = True) -> None:
+    def __init__(self, arm: ViewArm, *, friction_fraction: float = 0.5, real_time: bool = True) -> None:
         """Prepare; nothing moves yet.
 
         Args:
             arm: The arm.
-            share: Share of the friction that is compensated, 0 to 0.9.
+            friction_fraction: Fraction of the friction that is compensated, 0 to 0.9.
             real_time: Keep pace with the clock on the wall; False runs as fast as it can.
 
         Raises:
-            InputError: A bad share.
+            InputError: A bad fraction.
         """
-        self.arm, self.share = arm, share
+        self.arm, self.friction_fraction = arm, friction_fraction
         self.report: RunReport | None = None
-        guide = self._guide = Guide(arm, share)
+        guide = self._guide = Guide(arm, friction_fraction)
         self.strength, self.tip_link = guide.strength, guide.tip_link
         self._orders: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._viewers, self._alone_since, self._watched = 0, 0.0, False
@@ -136,14 +136,14 @@ class Session:
         """Switch gravity compensation on or off."""
         self._orders.put(lambda: setattr(self._guide.law, "gravity_on", bool(on)))
 
-    def set_share(self, share: float) -> None:
-        """Compensate another share of the friction.
+    def set_friction_fraction(self, friction_fraction: float) -> None:
+        """Compensate another fraction of the friction.
 
         Raises:
-            InputError: A share that is none, or with which the arm may not come to rest.
+            InputError: A fraction that is none, or with which the arm may not come to rest.
         """
-        floating_law(self.arm, share)  # refuses it here, and not in the arm's thread
-        self._orders.put(lambda: self._guide.use_share(share))
+        floating_law(self.arm, friction_fraction)  # refuses it here, and not in the arm's thread
+        self._orders.put(lambda: self._guide.use_friction_fraction(friction_fraction))
 
     def use_plate(self, on: bool) -> None:
         """Use the plate's reading, or leave it alone."""

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import counterpoise as cp
-from counterpoise.control.default_gains import careful_gains
+from counterpoise.control.gains import default_gains
 from counterpoise.control.law import Law
 from counterpoise.control.loop import ControlLoop
 from counterpoise.control.safety import SafetyFilter
 from counterpoise.control.tip.impedance import Impedance
-from counterpoise.control.tip.tip import StayThere, Straight, TipPath, tip_state
+from counterpoise.control.tip.tip import FixedPose, Straight, TipPath, tip_state
 from counterpoise.dynamics import mass_matrix_with_rotors
 from counterpoise.errors import InputError
 from counterpoise.recording import Sample
@@ -91,7 +91,7 @@ def test_torques_stay_bounded_at_singular_poses(seed: int) -> None:
     goal = np.eye(4)
     goal[:3, :3] = ROBOT.forward_kinematics(q)[:3, :3] @ np.diag([1.0, -1.0, -1.0])
     goal[:3, 3] = rng.uniform(-5.0, 5.0, 3)
-    law = started(Impedance(ROBOT, SOFT, path=StayThere(goal), posture=np.ones(7), posture_stiffness=20.0), q)
+    law = started(Impedance(ROBOT, SOFT, path=FixedPose(goal), posture=np.ones(7), posture_stiffness=20.0), q)
     tau = law.torque(sample(q, rng.uniform(-3.0, 3.0, 7)), 1e-3) - ROBOT.gravity(q)
     assert np.all(np.abs(tau) <= 0.5 * ROBOT.effort_limit + 1e-9)
 
@@ -159,13 +159,13 @@ def test_unknown_rotors_get_no_more_damping_than_the_soft_law() -> None:
     law = started(Impedance(model, (2000.0,) * 3 + (50.0,) * 3, bandwidth=1e3, damping_ratio=1.0))
     state = tip_state(model, Q, ZERO, "toolplate")
     own = np.diag(state.jacobian.T @ law.inertias(Q, state, 2e-3).damping @ state.jacobian)
-    soft = careful_gains(model, Q, model.effort_limit, 2e-3).kd
+    soft = default_gains(model, Q, model.effort_limit, 2e-3).kd
     unknown = [3, 5]
     assert np.all(own[unknown] <= 1.000001 * soft[unknown])
     blind = ROBOT.with_rotor_inertia(dict.fromkeys(ROBOT.joint_names))
     law = started(Impedance(blind, (2000.0,) * 3 + (50.0,) * 3, bandwidth=1e3, damping_ratio=1.0))
     own = np.diag(state.jacobian.T @ law.inertias(Q, state, 2e-3).damping @ state.jacobian)
-    soft = careful_gains(blind, Q, blind.effort_limit, 2e-3).kd
+    soft = default_gains(blind, Q, blind.effort_limit, 2e-3).kd
     assert np.max(own / soft) == pytest.approx(1.0)
     ((kind, message),) = law.news()
     assert kind == "damped_less" and "is unknown" in message and "rotor_inertia" in message
@@ -245,7 +245,7 @@ def test_paths() -> None:
     assert not speeds[-1].any()
     for pose in (np.zeros((4, 4)), np.eye(3), np.diag([1.0, 1.0, -1.0, 1.0]), "there"):
         with pytest.raises(InputError):
-            StayThere(pose)  # type: ignore[arg-type]
+            FixedPose(pose)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="no steps"):
         Straight([], speed=0.1)
 

@@ -58,7 +58,7 @@ def test_joints_that_the_plate_does_not_feel_have_no_numbers() -> None:
     for joint, sentence in zip(found.joints[3:], found.sentences[3:6], strict=True):
         assert not joint.determined and joint.curve is None and np.isnan(joint.gain) and np.isnan(joint.coulomb)
         assert joint.law() is None and np.isnan(joint.torque([0.1, 0.2])).all()
-        assert "no information" in sentence and "the plate says nothing about this joint" in sentence
+        assert "no information" in sentence and "the plate has no information on this joint" in sentence
 
 
 def test_a_noisier_plate_silences_more_joints() -> None:
@@ -161,7 +161,7 @@ def test_one_direction_cannot_tell_friction_from_an_offset() -> None:
     log = cp.Log(PUMA.joint_names, log.time, forwards, speeds, torque, wrench=plate(PUMA).frame.reading(wrench))
     found = plate_friction(MODEL, log, plate(MODEL))
     assert not found["joint1"].determined
-    assert "one direction only" in found["joint1"].reason and "cannot be told apart" in found["joint1"].reason
+    assert "one direction only" in found["joint1"].reason and "cannot be distinguished" in found["joint1"].reason
     assert found["joint2"].determined
 
 
@@ -176,7 +176,7 @@ def test_a_joint_that_is_not_measured() -> None:
 
 
 def test_gain_and_rotor_that_are_one_signal() -> None:
-    """One turning joint of constant inertia: gain and rotor cannot be told apart; friction is in stated torque."""
+    """One turning joint of constant inertia: gain and rotor cannot be distinguished; friction is in stated torque."""
     single = cp.load("wam7")
     time = np.arange(0.0, 40.0, 0.01)
     q = np.tile([0.0, -1.0, 0.0, 2.0, 0.0, 0.5, 0.0], (len(time), 1))
@@ -196,7 +196,7 @@ def test_gain_and_rotor_that_are_one_signal() -> None:
     assert joint.determined and not joint.gain_determined and joint.gain == 1.0
     assert joint.coulomb == pytest.approx(1.5, rel=0.05)
     assert np.isnan(joint.rotor_inertia)
-    assert "not told by these data" in joint.sentence()
+    assert "not identifiable from these data" in joint.sentence()
 
 
 def test_linear_axes_of_constant_mass() -> None:

@@ -72,9 +72,9 @@ def test_what_the_plate_cannot_see_no_joint_torque_feels(robot) -> None:
 
 
 def test_a_weak_prior_leaves_more_open() -> None:
-    """Strengths below 1 count, too: masses, which the plate hardly tells apart, are the less certain."""
+    """Weights below 1 count, too: masses, which the plate hardly distinguishes, are the less certain."""
     log = static_log(PUMA, 1)
-    found = [plate_parameters(MODEL, log, plate(MODEL), prior=CadPrior(strength)) for strength in (0.01, 1.0)]
+    found = [plate_parameters(MODEL, log, plate(MODEL), prior=CadPrior(prior_weight)) for prior_weight in (0.01, 1.0)]
     weak, usual = (np.diag(one.parameter_covariance)[::10].sum() for one in found)
     assert weak > 10.0 * usual
 

@@ -137,7 +137,7 @@ def test_frozen_plate_and_missing_readings_make_samples_invalid():
     assert not found.torque.valid[710] and np.isnan(found.torque.value[710]).all()
     assert found.torque.valid[100]
     told = " ".join(judged(found).sentences)
-    assert "frozen" in told and "no number" in told
+    assert "frozen" in told and "is NaN" in told
 
 
 def test_infinite_readings_are_no_readings():

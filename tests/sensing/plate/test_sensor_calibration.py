@@ -276,9 +276,12 @@ def test_the_split_is_exact_and_nearest_the_identity() -> None:
     ("change", "match"),
     [
         (lambda log: replace(log, wrench=None), "no plate readings"),
-        (lambda log: replace(log, wrench=np.full((len(log), 6), np.nan)), "holds no numbers"),
+        (lambda log: replace(log, wrench=np.full((len(log), 6), np.nan)), "has only NaN"),
         (lambda log: replace(log, wrench=np.tile(log.wrench[0], (len(log), 1))), "frozen or not connected"),
-        (lambda log: replace(log, wrench=np.where(np.arange(len(log))[:, None] % 3, np.nan, log.wrench)), "no numbers"),
+        (
+            lambda log: replace(log, wrench=np.where(np.arange(len(log))[:, None] % 3, np.nan, log.wrench)),
+            "are NaN, flagged",
+        ),
         (lambda log: log[:200], "can be used|too few|poses"),
         (lambda log: replace(log, q=np.tile(log.q[0], (len(log), 1))), "no joint moves"),
         (lambda log: replace(log, joint_names=tuple("abcdef")), "expected those of robot"),
@@ -374,7 +377,7 @@ def slow_motion(robot: cp.Robot, seed: int, time: np.ndarray) -> tuple[np.ndarra
 
 @pytest.mark.parametrize("cutoff", [2.0, 4.0])
 def test_slow_motion_converges(puma: cp.Robot, cutoff: float) -> None:
-    """Up to 0.1 Hz, turn and gain are hardly told apart; the fit descends to the plate's noise all the same."""
+    """Up to 0.1 Hz, turn and gain are hardly distinguished; the fit descends to the plate's noise all the same."""
     truth = random_truth(5)
     log = recorded(puma, truth, 5, np.arange(0.0, SECONDS, 1.0 / 150.0), slow_motion)
     found = calibrate_sensor(puma, log, masses="exact", cutoff=cutoff)

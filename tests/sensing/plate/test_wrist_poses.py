@@ -169,7 +169,7 @@ def written(path: Path, place: tuple[object, ...], value: object) -> None:
 
 
 def test_what_is_not_known_stays_infinite_in_the_file(tmp_path: Path) -> None:
-    """A wrist that turned about one axis only: part of the centre is not told."""
+    """A wrist that turned about one axis only: part of the centre is not stated."""
     fit = calibrate_wrist_poses(ROBOT, drawn(0, 12), link=LINK, T_link_sensor=MOUNT)
     unknown = replace(fit, com_std=np.array([0.001, np.inf, 0.002]), tilt_std=np.inf)
     again = load_wrist_fit(unknown.save(tmp_path / "arm.wrist.json"), ROBOT)

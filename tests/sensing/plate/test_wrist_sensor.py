@@ -103,7 +103,7 @@ def test_motion_is_taken_off(robot: cp.Robot, link: str) -> None:
 
 
 def test_one_orientation_is_refused(robot: cp.Robot, link: str) -> None:
-    """Only joint 1 turns, about the vertical: weight and zero cannot be told apart."""
+    """Only joint 1 turns, about the vertical: weight and zero cannot be distinguished."""
     poses = np.zeros((12, robot.n))
     poses[:, 0] = np.random.default_rng(0).uniform(-2.0, 2.0, 12)
     with pytest.raises(cp.InputError, match="keeps its orientation"):

@@ -73,7 +73,14 @@ def test_model_that_is_too_light_is_refused_by_name() -> None:
         name for name, g, F in zip(PLANAR.joint_names, weight, PLANAR_FRICTION, strict=True) if 0.03 * g > 0.3 * F
     ]
     assert f"joint '{named[0]}'" in result.reasons[0]
-    for word in ("holding takes", "the model says", "share of 0.7 leaves", "Calibrate", "payload", "share below"):
+    for word in (
+        "holding takes",
+        "the model says",
+        "friction fraction of 0.7 leaves",
+        "Calibrate",
+        "payload",
+        "friction fraction below",
+    ):
         assert word in result.reasons[0]
 
 
@@ -126,7 +133,7 @@ def test_current_or_no_effort_is_a_clear_error() -> None:
         FloatCheck(Rig(plant, PLANAR))
     silent = IdealArm(PLANAR)
     read = silent.read
-    silent.read = lambda: replace(read(), flags=SampleFlag.EFFORT_INVALID)  # type: ignore[method-assign]
+    silent.read = lambda: replace(read(), flags=SampleFlag.TAU_INVALID)  # type: ignore[method-assign]
     with silent, pytest.raises(SafetyError, match=r"measures no efforts.*by='command'"):
         FloatCheck(Rig(silent, PLANAR)).run()
     assert silent.ticks == 0
@@ -135,7 +142,7 @@ def test_current_or_no_effort_is_a_clear_error() -> None:
 @pytest.mark.parametrize(
     ("settings", "error", "said"),
     [
-        ({"friction_fraction": 1.0}, SafetyError, "joint 'joint1': a share of 1 leaves no friction"),
+        ({"friction_fraction": 1.0}, SafetyError, "joint 'joint1': a friction fraction of 1 leaves no friction"),
         ({"friction_fraction": [0.0, 1.5, 0.0]}, SafetyError, "joint 'joint2'.*less than 0"),
         ({"locked": ("wrist",)}, InputError, "no joint 'wrist'"),
         ({"locked": ("joint1", "joint2", "joint3")}, InputError, "every joint is locked"),
@@ -144,7 +151,7 @@ def test_current_or_no_effort_is_a_clear_error() -> None:
     ],
 )
 def test_what_needs_no_measurement_is_refused_at_once(settings: Any, error: type[Exception], said: str) -> None:
-    """Above all a share of 1: nothing would be left to hold the arm."""
+    """Above all a fraction of 1: nothing would be left to hold the arm."""
     with pytest.raises(error, match=said):
         FloatCheck(Rig(IdealArm(PLANAR), PLANAR), FloatSettings(**settings))
 
@@ -160,15 +167,15 @@ def test_a_whole_share_is_no_matter_on_a_locked_joint() -> None:
 
 def test_rule_of_a_joint() -> None:
     """|difference| + 2 σ against (1 − c) F_c, F_c the smaller of law and measurement; an over-estimating law pays."""
-    assert JOINT.passed and JOINT.left == 0.5 and JOINT.most_share == pytest.approx(0.7)
-    assert not replace(JOINT, share=0.71).passed and replace(JOINT, share=0.69).passed
+    assert JOINT.passed and JOINT.left == 0.5 and JOINT.largest_fraction == pytest.approx(0.7)
+    assert not replace(JOINT, friction_fraction=0.71).passed and replace(JOINT, friction_fraction=0.69).passed
     assert not replace(JOINT, std=0.151).passed
     assert not replace(JOINT, held=9.55).passed
     assert not replace(JOINT, crept=False).passed and "both sides" in replace(JOINT, crept=False).check.sentence
     assert replace(JOINT, friction_law=0.8).left == pytest.approx(0.5 * 0.8)
     assert replace(JOINT, friction_law=1.4).left == pytest.approx(1.0 - 0.5 * 1.4)
     hopeless = replace(JOINT, held=12.0)
-    assert "no share is small enough" in hopeless.check.sentence and hopeless.most_share < 0.0
+    assert "no friction fraction is small enough" in hopeless.check.sentence and hopeless.largest_fraction < 0.0
     assert not replace(JOINT, friction=0.0, friction_law=0.0).passed
     slippery = replace(JOINT, held=10.0, friction=0.02, friction_law=0.02)
     assert not slippery.passed and "no friction was found that would hold it" in slippery.check.sentence
@@ -231,8 +238,8 @@ class Disturbed(SimulatedArm):
     [
         lambda sample: {"q": np.full(3, np.nan)},
         lambda sample: {"q": sample.q + 0.5, "flags": SampleFlag.Q_INVALID},
-        lambda sample: {"effort": np.full(3, np.nan), "flags": SampleFlag.EFFORT_INVALID},
-        lambda sample: {"effort": np.full(3, 50.0), "flags": SampleFlag.EFFORT_INVALID},
+        lambda sample: {"tau": np.full(3, np.nan), "flags": SampleFlag.TAU_INVALID},
+        lambda sample: {"tau": np.full(3, 50.0), "flags": SampleFlag.TAU_INVALID},
     ],
     ids=["no position", "marked position", "no effort", "marked effort"],
 )
@@ -246,7 +253,7 @@ def test_single_bad_samples_do_not_count(change: Any, exact: CheckResult) -> Non
 
 def test_efforts_that_the_plant_takes_back_end_the_check() -> None:
     """Most of a measurement is missing: nothing is judged, and the arm is brought to its safe stop."""
-    plant = Disturbed(lambda sample: {"effort": np.zeros(3), "flags": SampleFlag.EFFORT_INVALID}, 1)
+    plant = Disturbed(lambda sample: {"tau": np.zeros(3), "flags": SampleFlag.TAU_INVALID}, 1)
     with plant:
         with pytest.raises(SensorFaultError, match="usable samples"):
             FloatCheck(Rig(plant, PLANAR), FloatSettings(friction_fraction=0.5, repeats=2)).run(then="keep")

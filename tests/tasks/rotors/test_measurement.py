@@ -48,7 +48,7 @@ def test_an_arm_of_another_kind_is_measured(tmp_path: Path, rotor: tuple[float, 
         assert joint.measured, joint.reason
         assert joint.low <= inertia <= joint.high
         assert joint.high < 1.5 * joint.low
-        assert joint.way <= 0.02 + TICK_SLACK
+        assert joint.travel <= 0.02 + TICK_SLACK
     assert np.all(arm.top < 0.3)
     assert arm.ended
 
@@ -60,7 +60,7 @@ def test_the_arm_is_at_rest_when_the_measurement_is_over(tmp_path: Path) -> None
     loop = rig.loop(Gravity(model))
     with arm:
         assert measured_on(loop, rig, ["joint2"]) is not None
-        beyond = arm.read().effort - model.gravity(arm.q)
+        beyond = arm.read().tau - model.gravity(arm.q)
         assert np.all(np.abs(arm.dq) < 1e-3)
         assert abs(beyond[1]) < 0.8 * FRICTION[1]
         loop.run(0.0)
@@ -177,7 +177,7 @@ def test_floating_measures_first(tmp_path: Path) -> None:
 def entry(**changes: object) -> JointInertia:
     """Return an entry of joint1: 1.0 of which the links are 0.4."""
     values = {"inertia": 1.0, "low": 0.9, "high": 1.1, "links": 0.4, "reason": ""} | changes
-    return JointInertia(joint="joint1", unit="kg m²", pulses=8, torque=1.0, way=0.01, **values)  # type: ignore[arg-type]
+    return JointInertia(joint="joint1", unit="kg m²", pulses=8, torque=1.0, travel=0.01, **values)  # type: ignore[arg-type]
 
 
 def test_damping_follows_the_lower_bound_and_the_integral_the_upper(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The stiffness of position servos from a recording: right within its error, friction told apart, refusals by name."""
+"""The stiffness of position servos from a recording: right within its error, friction apart, refusals by name."""
 
 from __future__ import annotations
 

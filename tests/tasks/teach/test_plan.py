@@ -113,11 +113,11 @@ def test_a_path_beyond_the_joint_limits_is_refused() -> None:
     assert caught.value.joint == "joint5" and caught.value.what == "position"
 
 
-def test_the_way_to_the_start_is_checked_too() -> None:
-    """An arm that stands beyond its limits is told apart from a bad path."""
+def test_the_move_to_the_start_is_checked_too() -> None:
+    """An arm that stands beyond its limits is reported apart from a bad path."""
     start = START.copy()
     start[1] = PUMA.upper[1] + 0.05
-    with pytest.raises(InfeasiblePathError, match="the way to the start") as caught:
+    with pytest.raises(InfeasiblePathError, match="the move to the start") as caught:
         plan_replay(PUMA, swing(), start=start)
     assert caught.value.joint == "joint2"
 
@@ -156,7 +156,7 @@ def test_way_points_that_are_all_but_the_same_do_not_slow_a_spline() -> None:
     plan = plan_replay(PUMA, path, settings=PlanSettings(waypoints="pass"))
     stopping = plan_replay(PUMA, path)
     assert plan.motion.duration < stopping.motion.duration
-    assert any("way points left out" in note and note.endswith(": 2") for note in plan.notes)
+    assert any("waypoints left out" in note and note.endswith(": 2") for note in plan.notes)
     assert plan.asked.q[0] == pytest.approx(poses[0]) and plan.asked.q[-1] == pytest.approx(poses[-1], abs=1e-9)
 
 
@@ -172,7 +172,7 @@ def test_joints_without_limits() -> None:
 
 
 def test_linear_joints_have_their_own_units() -> None:
-    """A gantry's way points: metres, newtons, and the speed of linear joints."""
+    """A gantry's waypoints: metres, newtons, and the speed of linear joints."""
     gantry = cp.load("gantry")
     middle = 0.5 * (gantry.lower + gantry.upper)
     path = TaughtPath.of(gantry, [0.0, 1.0], [middle, middle + 0.05], name="shift", kind="waypoints")

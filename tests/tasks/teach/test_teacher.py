@@ -1,4 +1,4 @@
-"""Recording samples: what is kept, what is passed over, way points from another thread."""
+"""Recording samples: what is kept, what is passed over, waypoints from another thread."""
 
 from __future__ import annotations
 

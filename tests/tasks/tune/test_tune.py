@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control import FrictionFeedForward, Triangle, plate_of
+from counterpoise.control import FrictionFeedforward, Triangle, plate_of
 from counterpoise.dynamics import Dahl
 from counterpoise.foundation import Array
 from counterpoise.plants import ArmConfig, Encoder, OneLink, SingleJoint, Timing, preset
@@ -129,13 +129,13 @@ def test_gains_that_cannot_be_written_leave_the_old_file(tmp_path, monkeypatch: 
 
 
 def test_learned_friction_is_sent_ahead_of_a_reference() -> None:
-    """With a reference the laws gain a feed-forward of the learned levels; a hold has nothing to send ahead."""
+    """With a reference the laws gain a feedforward of the learned levels; a hold has nothing to send ahead."""
     made = preset("puma550")
     plant = made.single_joint()
     gains = LawGains("pid", plant.joint_names, [100.0], [10.0], [50.0], [0.0]).with_friction(0, Dahl(5.0, 6.0, 1e-4))
-    assert not any(isinstance(law, FrictionFeedForward) for law in gains.laws(Rig(plant, plant.robot)))
+    assert not any(isinstance(law, FrictionFeedforward) for law in gains.laws(Rig(plant, plant.robot)))
     laws = gains.laws(Rig(plant, plant.robot), Triangle([0.01], 4.0))
-    ahead = next(law for law in laws if isinstance(law, FrictionFeedForward))
+    ahead = next(law for law in laws if isinstance(law, FrictionFeedforward))
     with plant:
         sample = plant.read()
     ahead.reset(sample)
@@ -304,7 +304,7 @@ def test_bad_rules_and_kinds_are_refused() -> None:
 
 
 def test_whole_arm_one_joint() -> None:
-    """In the whole arm the other joints hold with careful gains; only the tuned joint's gains change."""
+    """In the whole arm the other joints hold with default gains; only the tuned joint's gains change."""
     pytest.importorskip("mujoco", reason="MuJoCo is not installed")
     made = preset("puma550")
     told: list[float] = []

@@ -160,7 +160,7 @@ class HybridForce:
             raise InputError(f"the impedance has no stiffness along {named}; the approach needs some")
         self.phase: Phase = "approach"
         self.commanded = 0.0
-        self._told: list[tuple[str, str]] = []
+        self._events: list[tuple[str, str]] = []
         self._now = _Progress()
 
     @property
@@ -240,8 +240,8 @@ class HybridForce:
     def news(self) -> list[tuple[str, str]]:
         """Return what happened since the last call."""
         wrist = [] if self.feedback is None else self.feedback.news()
-        told, self._told = [*self.impedance.news(), *wrist, *self._told], []
-        return told
+        events, self._events = [*self.impedance.news(), *wrist, *self._events], []
+        return events
 
     def _push(self, along: float, speed: float, damping: float, measured: float | None, dt: float) -> float:
         """Return the force along d of this tick [N], and move the phase on."""
@@ -250,7 +250,7 @@ class HybridForce:
             if self._touches(speed, push, measured, dt):
                 # From here on the force is ramp − damping · speed: it begins as what was just asked for.
                 self.phase, self._now.touched, self._now.ramp = "force", along, push + damping * speed
-                self._told.append(("contact", f"touched after {along - (self._now.start or 0.0):.4f} m"))
+                self._events.append(("contact", f"touched after {along - (self._now.start or 0.0):.4f} m"))
             elif self._now.goal - (self._now.start or 0.0) >= self._reach:
                 self._hold(
                     along,
@@ -309,7 +309,7 @@ class HybridForce:
         """Stay at ``along``; ``push`` [N], what is exerted now, fades to zero from here."""
         self._now.goal, self._now.ramp, self.phase = along, push, "held"
         self._now.fade = max(self._force_rate, abs(push) / FADES)
-        self._told.append(("held", message))
+        self._events.append(("held", message))
 
 
 def _towards(value: float, goal: float, step: float) -> float:

@@ -11,7 +11,7 @@ Nᵀ = 1 − Jᵀ Λ J M⁻¹: it does not accelerate the tip ([Khatib1987]). Ne
 never grows, and all torques beyond gravity are held within a bound.
 
 Behind a compliant gear the motor feels its own inertia only. D is therefore scaled down, as a whole, until no joint's
-own share (Jᵀ D J)_jj exceeds J_m / (8 T), T the control period: the rule of default_gains.py. Where the model does not
+own share (Jᵀ D J)_jj exceeds J_m / (8 T), T the control period: the rule of control/gains.py. Where the model does not
 know J_m, that share is at most the damping of the soft law, as everywhere (docs/unknown-rotors.md).
 """
 
@@ -25,11 +25,11 @@ import numpy.typing as npt
 from ...dynamics import Robot, link_name, mass_matrix_with_rotors, numbers
 from ...foundation import Array, frozen, rotation_vector
 from ...recording import Sample
-from ..default_gains import ROTOR_TICKS, soft_damping
+from ..gains import ROTOR_TICKS, soft_damping
 from ..law import gain
 from .tip import (
     SCALE,
-    StayThere,
+    FixedPose,
     TipPath,
     TipState,
     number_of,
@@ -48,8 +48,8 @@ TORQUE_SHARE = 0.5
 """Default bound of the torques beyond gravity, as a share of the effort limits."""
 BANDWIDTH = 40.0
 """Default bound of the natural frequencies at the tip [rad/s]: sampling, delay and filters take 10 ms on many arms."""
-TOLD_DAMPING = 0.7
-"""Damping that is scaled down below this factor is told: with the default ζ of 0.7 the tip then visibly overshoots."""
+REPORTED_DAMPING = 0.7
+"""Damping scaled down below this factor is reported: with the default ζ of 0.7 the tip then visibly overshoots."""
 FORCE_LIMIT, MOMENT_LIMIT = 60.0, 10.0
 """Default bounds of what the spring exerts [N, N m]."""
 
@@ -128,7 +128,7 @@ class Impedance:
         self.stiffness = self._given_stiffness = square_of(stiffness, "stiffness")
         self._given_damping = None if damping is None else square_of(damping, "damping")
         self._ratio = number_of(damping_ratio, "damping_ratio", "1", zero=True)
-        self.path: TipPath = StayThere() if path is None else path
+        self.path: TipPath = FixedPose() if path is None else path
         self._given_posture = None if posture is None else numbers(posture, "posture", (robot.n,))
         self._posture = np.zeros(robot.n) if self._given_posture is None else self._given_posture
         self._posture_stiffness = gain(posture_stiffness, "posture_stiffness", robot.n)
@@ -142,8 +142,8 @@ class Impedance:
         self._begin: float | None = None
         self._before: float | None = None
         self._dt = 0.0
-        self._told: list[tuple[str, str]] = []
-        self._tell_below = TOLD_DAMPING
+        self._events: list[tuple[str, str]] = []
+        self._tell_below = REPORTED_DAMPING
 
     def with_robot(self, robot: Robot) -> Self:
         """Return the law for the arm with another payload, following the same path from where it is now."""
@@ -170,7 +170,7 @@ class Impedance:
     def reset(self, sample: Sample) -> None:
         """Start from the pose that the link has."""
         self.path.reset(self.robot.forward_kinematics(sample.q, at=self.at))
-        self._begin, self._before, self.scale, self._tell_below = None, None, 1.0, TOLD_DAMPING
+        self._begin, self._before, self.scale, self._tell_below = None, None, 1.0, REPORTED_DAMPING
         if self._given_posture is None:
             self._posture = sample.q.copy()
         self._soften(sample)
@@ -187,8 +187,8 @@ class Impedance:
 
     def news(self) -> list[tuple[str, str]]:
         """Return what happened since the last call."""
-        told, self._told = self._told, []
-        return told
+        events, self._events = self._events, []
+        return events
 
     def _soften(self, sample: Sample) -> None:
         """Cut K so that K v = ω² Λ v has no ω above the bandwidth at the pose where the law starts."""
@@ -199,8 +199,8 @@ class Impedance:
         self.stiffness = self._given_stiffness
         if fastest > self._bandwidth:
             self.stiffness = frozen((shape * np.minimum(omega, self._bandwidth) ** 2) @ shape.T)
-            told = f"the tip would swing at {fastest:.0f} rad/s; the stiffness was cut to {self._bandwidth:g} rad/s"
-            self._told.append(("softened", told))
+            message = f"the tip would swing at {fastest:.0f} rad/s; the stiffness was cut to {self._bandwidth:g} rad/s"
+            self._events.append(("softened", message))
 
     def inertias(self, q: Array, state: TipState, time: float) -> Inertias:
         """Return the arm's inertia at a pose, and the damping that belongs to it.
@@ -236,7 +236,7 @@ class Impedance:
         factor = min(1.0, float(bearable.min()))
         if factor < self._tell_below:
             self._tell_below = 0.5 * factor  # and again where it becomes much worse
-            self._told.append(("damped_less", self._less(int(np.flatnonzero(felt)[np.argmin(bearable)]), factor)))
+            self._events.append(("damped_less", self._less(int(np.flatnonzero(felt)[np.argmin(bearable)]), factor)))
         return factor
 
     def _less(self, joint: int, factor: float) -> str:

@@ -25,17 +25,17 @@ from ..reference import PoseList, not_begun
 
 def direction_of(value: npt.ArrayLike, name: str) -> Array:
     """Return ``value`` as a unit vector, shape (3,); InputError where it has no direction."""
-    given = numbers(value, name, (3,))
-    size = float(np.linalg.norm(given))
+    values = numbers(value, name, (3,))
+    size = float(np.linalg.norm(values))
     if not size > 1e-9:
-        raise InputError(f"{name} is {given.tolist()}; expected a direction")
-    return frozen(given / size)
+        raise InputError(f"{name} is {values.tolist()}; expected a direction")
+    return frozen(values / size)
 
 
 def number_of(value: float, name: str, unit: str, *, zero: bool = False) -> float:
     """Return ``value`` as a finite number above 0, or from 0; InputError otherwise."""
-    given = isinstance(value, int | float | np.floating) and not isinstance(value, bool)
-    if not given or not (math.isfinite(value) and (value >= 0.0 if zero else value > 0.0)):
+    is_number = isinstance(value, int | float | np.floating) and not isinstance(value, bool)
+    if not is_number or not (math.isfinite(value) and (value >= 0.0 if zero else value > 0.0)):
         raise InputError(f"{name} is {value!r}; expected a number {'from' if zero else 'above'} 0 [{unit}]")
     return float(value)
 
@@ -47,38 +47,38 @@ def square_of(value: npt.ArrayLike, name: str) -> Array:
         InputError: It is neither.
     """
     try:
-        given = np.asarray(value, dtype=np.float64)
+        values = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} is not an array of numbers: {error}") from error
-    if given.shape == (6,):
-        given = np.diag(given)
-    if given.shape != (6, 6) or not np.all(np.isfinite(given)):
-        raise InputError(f"{name} has shape {given.shape}; expected six finite numbers or a (6, 6) matrix")
-    size = max(float(np.abs(given).max()), 1e-300)
-    if np.abs(given - given.T).max() > 1e-9 * size or np.linalg.eigvalsh(given).min() < -1e-9 * size:
+    if values.shape == (6,):
+        values = np.diag(values)
+    if values.shape != (6, 6) or not np.all(np.isfinite(values)):
+        raise InputError(f"{name} has shape {values.shape}; expected six finite numbers or a (6, 6) matrix")
+    size = max(float(np.abs(values).max()), 1e-300)
+    if np.abs(values - values.T).max() > 1e-9 * size or np.linalg.eigvalsh(values).min() < -1e-9 * size:
         raise InputError(f"{name} must be symmetric with no negative eigenvalue: anything else feeds energy to the arm")
-    return frozen(0.5 * (given + given.T))
+    return frozen(0.5 * (values + values.T))
 
 
-def torque_bound(robot: Robot, given: npt.ArrayLike | None, share: float) -> Array:
+def torque_bound(robot: Robot, bound: npt.ArrayLike | None, fraction: float) -> Array:
     """Return the largest joint torques that a law may ask for beyond gravity [N m or N], shape (n,).
 
     Args:
         robot: The arm.
-        given: The bound itself, one or n; None for ``share`` of the effort limits.
-        share: Share of the effort limits.
+        bound: The bound itself, one or n; None for ``fraction`` of the effort limits.
+        fraction: Fraction of the effort limits.
 
     Raises:
         InputError: An entry is not positive and finite: the robot has no effort limit and none is given.
     """
-    bound = share * robot.effort_limit if given is None else joint_array(given, "torque_limit", robot.joint_names)
-    bad = np.flatnonzero(~((bound > 0.0) & np.isfinite(bound)))
+    torques = fraction * robot.effort_limit if bound is None else joint_array(bound, "torque_limit", robot.joint_names)
+    bad = np.flatnonzero(~((torques > 0.0) & np.isfinite(torques)))
     if bad.size:
         raise InputError(
-            f"joint '{robot.joint_names[int(bad[0])]}': torque_limit is {bound[bad[0]]:g}; expected a positive number "
-            "[N m or N]. A robot without effort limits needs it from you: torque_limit=..."
+            f"joint '{robot.joint_names[int(bad[0])]}': torque_limit is {torques[bad[0]]:g}; expected a positive "
+            "number [N m or N]. A robot without effort limits needs it from you: torque_limit=..."
         )
-    return frozen(bound)
+    return frozen(torques)
 
 
 def within(tau: Array, bound: Array) -> float:
@@ -181,17 +181,17 @@ class TipPath(Protocol):
         ...
 
 
-class StayThere:
+class FixedPose:
     """Stay at a pose."""
 
     def __init__(self, pose: npt.ArrayLike | None = None) -> None:
         """Stay at ``pose``, T_base_link, shape (4, 4); None for where the link is when the law starts."""
-        self._given = None if pose is None else checked_pose(pose, "pose")
-        self._pose = self._given
+        self._fixed = None if pose is None else checked_pose(pose, "pose")
+        self._pose = self._fixed
 
     def reset(self, pose: Array) -> None:
         """Begin with the link at ``pose``."""
-        self._pose = frozen(pose) if self._given is None else self._given
+        self._pose = frozen(pose) if self._fixed is None else self._fixed
 
     def at(self, time: float) -> TipDesired:
         """Return the pose, at rest."""
@@ -201,7 +201,7 @@ class StayThere:
 
 
 class Straight:
-    """Go along straight lines from where the link is, each with least jerk, the link's orientation kept."""
+    """Go along straight lines from where the link is, each with minimum jerk, the link's orientation kept."""
 
     def __init__(self, steps: Sequence[npt.ArrayLike], *, speed: float, dwell: float = 0.0) -> None:
         """Go through points and stay at the last.
@@ -213,8 +213,8 @@ class Straight:
         """
         if len(steps) == 0:
             raise InputError("there are no steps; give at least one")
-        ways = [numbers(step, f"steps[{index}]", (3,)) for index, step in enumerate(steps)]
-        self._moves = PoseList(list(np.cumsum(ways, axis=0)), speed=number_of(speed, "speed", "m/s"), dwell=dwell)
+        moves = [numbers(step, f"steps[{index}]", (3,)) for index, step in enumerate(steps)]
+        self._moves = PoseList(list(np.cumsum(moves, axis=0)), speed=number_of(speed, "speed", "m/s"), dwell=dwell)
         self._start: Array | None = None
 
     @property

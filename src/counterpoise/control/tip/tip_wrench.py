@@ -124,8 +124,8 @@ class TipWrench:
         """Start from no wrench."""
         self.integral = np.zeros(6)
         self.scale, self._begin, self._held = 1.0, None, False
-        given = self._given_damping
-        self._damping = joint_inertias(self.robot, sample.q) / SLOWING if given is None else np.asarray(given)
+        values = self._given_damping
+        self._damping = joint_inertias(self.robot, sample.q) / SLOWING if values is None else np.asarray(values)
         if self.feedback is not None:
             self.feedback.reset()
 

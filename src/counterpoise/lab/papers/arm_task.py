@@ -87,7 +87,7 @@ def distances(paths: Paths) -> list[Array]:
 def tuned_arm(
     robot: Robot, config: ArmConfig, kind: LawKind, joints: Sequence[int], like: LawGains | None = None
 ) -> LawGains:
-    """Return the gains of a law on a whole arm, tuned by the rule; joints that are not tuned hold with careful gains.
+    """Return the gains of a law on a whole arm, tuned by the rule; joints that are not tuned hold with default gains.
 
     Args:
         robot: The robot.

@@ -1,7 +1,7 @@
 """The map that no paper has: PID's error by that of base sensor control, over random plausible joints.
 
 Each joint of the distribution gets PID and base sensor control, tuned on it by the one rule, and runs the task of
-[Morel2000], Fig. 8. Then friction learned from the plate is sent ahead of both.
+[Morel2000], Fig. 8. Then friction learned from the plate is fed forward in both.
 
 The distribution is of random plausible geared joints on a plate. It was written down before any law was judged on it,
 and no number in it was chosen for a law. Seeds below FRESH are for developing a law, those from FRESH on for judging
@@ -243,7 +243,7 @@ def _judged(drawn: RandomJoint) -> Judged:
 
 
 def _learned(joint: TunedJoint, gains: LawGains) -> tuple[Dahl | None, str]:
-    """Return the friction learned from the plate, and why there is none; then nothing is sent ahead."""
+    """Return the friction learned from the plate, and why there is none; then nothing is fed forward."""
     try:
         return learned_friction(joint.rig, gains).law, ""
     except CounterpoiseError as error:
@@ -251,7 +251,7 @@ def _learned(joint: TunedJoint, gains: LawGains) -> tuple[Dahl | None, str]:
 
 
 def _error(joint: TunedJoint, gains: LawGains, friction: Dahl | None, seed: int) -> Array:
-    """Return the error of the task [rad], with friction sent ahead where given."""
+    """Return the error of the task [rad], with friction feedforward where given."""
     reference = Triangle([AMPLITUDE], PERIOD)
     used = gains if friction is None else gains.with_friction(0, friction)
     return follow(joint.rig(seed), used, reference, END).after(BEGIN).error()
@@ -276,9 +276,9 @@ def outcome_of(found: Sequence[Judged]) -> Outcome:
     frequency = np.array([each.numbers["frequency"] for each in good])
     comparisons = [
         _quantiles("PID / base sensor control, rms, all joints", paper),
-        _quantiles("base sensor control / the same with friction sent ahead", improved),
+        _quantiles("base sensor control / the same with friction feedforward", improved),
         _quantiles(
-            "PID with friction sent ahead / base sensor control with it",
+            "PID with friction feedforward / base sensor control with it",
             np.array([each.ratio("pid-ahead", "bsc-ahead") for each in good]),
         ),
     ]
@@ -290,11 +290,11 @@ def outcome_of(found: Sequence[Judged]) -> Outcome:
     share = float(np.mean(paper >= 1.0))
     decides = (
         f"Base sensor control is better than PID on {share:.0%} of {len(good)} random joints, "
-        f"{np.median(paper):.2g} times in the median; sending learned friction ahead makes its error "
+        f"{np.median(paper):.2g} times in the median; feedforward of learned friction makes its error "
         f"{np.median(improved):.2g} times smaller again. {len(found) - len(good)} joints could not be judged."
     )
     notes = [f"joint {each.seed}: {each.failure}" for each in found if each.failure]
-    notes += [f"joint {each.seed}: nothing sent ahead, {each.unlearned}" for each in good if each.unlearned]
+    notes += [f"joint {each.seed}: no friction feedforward, {each.unlearned}" for each in good if each.unlearned]
     return Outcome(tuple(comparisons), _panels(good), "reproduced" if share > 0.5 else "not", decides, tuple(notes))
 
 
@@ -313,7 +313,7 @@ def _panels(good: Sequence[Judged]) -> tuple[FigurePanel, ...]:
                 "PID / base sensor control", x, np.array([each.ratio("pid", "bsc") for each in good]), points=True
             ),
             FigureCurve(
-                "PID / base sensor control with friction sent ahead",
+                "PID / base sensor control with friction feedforward",
                 x,
                 np.array([each.ratio("pid", "bsc-ahead") for each in good]),
                 points=True,
@@ -327,7 +327,7 @@ EXPERIMENT = Experiment(
     name="map",
     title="When base sensor control pays: PID's error by its own, over 80 random plausible joints",
     source="beyond [Morel2000]; the distribution is lab/papers/base_sensor_map.py",
-    claim="The paper's 4.76 is one arm's; how it depends on structure, friction, noise and rate is not told.",
+    claim="The paper's 4.76 is one arm's; how it depends on structure, friction, noise and rate is not stated.",
     setup="Task of Fig. 8 on random joints; PID and base sensor control tuned on each by the same rule; fresh seeds.",
     run=run,
 )

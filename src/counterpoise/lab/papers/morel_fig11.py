@@ -51,7 +51,7 @@ def run(seeds: int, progress: Progress) -> Outcome:
         f"PI's rms error is {ratio:.2f} times that of base sensor control at ±1.5° and {ratios['Table 3', 'rms']:.2f} "
         "times at ±0.5°; in the paper 4.26 and 2.20. The resolver's count of 0.088° is the floor of both laws, and a "
         "torque source lets PI raise its integral until friction is passed quickly: the printed PI needs 6 s after a "
-        "reversal, a much lower gain than this plant allows. What bounded the paper's PI is not told."
+        "reversal, a much lower gain than this plant allows. What bounded the paper's PI is not stated."
     )
     notes = (
         ASSUMED,

@@ -22,8 +22,8 @@ WIDE = replace(TARE, step=0.3)
 SWING_FROM = 15.0
 """Frequency from which on a torque that swings does so by itself [Hz]."""
 VARIANTS: dict[str, dict[str, float]] = {
-    "integral and feed-forward (eq. 25)": {},
-    "without feed-forward": {"feed_forward": 0.0},
+    "integral and feedforward (eq. 25)": {},
+    "without feedforward": {"feedforward": 0.0},
     "with a proportional term of 0.5": {"proportional": 0.5},
     "with a proportional term of 1.5": {"proportional": 1.5},
     "with a derivative term of 2 ms": {"derivative": 2e-3},
@@ -31,7 +31,7 @@ VARIANTS: dict[str, dict[str, float]] = {
 }
 
 
-def torque_control(joint: TunedJoint, seed: int, feed_forward: float = 1.0, **terms: float) -> TaskRun:
+def torque_control(joint: TunedJoint, seed: int, feedforward: float = 1.0, **terms: float) -> TaskRun:
     """Follow a triangle of torque with the plate's loop; terms: k_int, proportional, derivative."""
     signal = Triangle([AMPLITUDE], PERIOD, centre=[0.0])
     k_int = terms.pop("k_int", float(joint.bsc.gains.k_int[0]))
@@ -46,7 +46,7 @@ def torque_control(joint: TunedJoint, seed: int, feed_forward: float = 1.0, **te
                 compensator,
                 dt=plant.dt,
                 gravity=sensor.robot,
-                feed_forward=feed_forward,
+                feedforward=feedforward,
             ),
         )
 
@@ -61,7 +61,7 @@ def run(seeds: int, progress: Progress) -> Outcome:
     for done, (name, terms) in enumerate(VARIANTS.items()):
         runs[name] = [torque_control(joint, seed, **terms) for seed in range(FIRST_SEED, FIRST_SEED + seeds)]
         progress(0.4 + 0.6 * (done + 1) / len(VARIANTS))
-    own, blind = (runs[name] for name in ("integral and feed-forward (eq. 25)", "no feedback"))
+    own, blind = (runs[name] for name in ("integral and feedforward (eq. 25)", "no feedback"))
     comparisons = [
         compared("largest torque error", "N m", 1.0, [largest(_error(made)) for made in own]),
         compared("largest torque of the motor", "N m", 8.0, [largest(made.sent[:, 0]) for made in own]),
@@ -78,7 +78,7 @@ def run(seeds: int, progress: Progress) -> Outcome:
     told = "; ".join(f"{name} {value:.3g} %" for name, value in medians.items())
     decides = (
         f"The torque at the link follows with an rms error of {share:.0f} % of the amplitude although friction is "
-        f"twice the desired torque. Rms errors by amplitude: {told}. Feed-forward helps a little, as section 3.2 says; "
+        f"twice the desired torque. Rms errors by amplitude: {told}. Feedforward helps a little, as section 3.2 says; "
         "small proportional and derivative terms change little, and a proportional one of 1.5 makes the loop swing."
     )
     notes = (f"k_int {joint.bsc.gains.k_int[0]:.3g} 1/s, found with the position loop closed; period 1 s assumed.",)
@@ -123,7 +123,7 @@ EXPERIMENT = Experiment(
     source="[Morel2000], section 3.2 and Fig. 6",
     claim=(
         "The torque stays near its desired value, with peaks of ±1 N m where friction turns; the motor gives nearly "
-        "8 N m. A proportional term tends to destabilise, a derivative one is ineffective, feed-forward helps."
+        "8 N m. A proportional term tends to destabilise, a derivative one is ineffective, feedforward helps."
     ),
     setup="Joint 1 of the simulated PUMA 550 (stiff); k_int at 75 % of where it oscillates; triangle of 1 s.",
     run=run,

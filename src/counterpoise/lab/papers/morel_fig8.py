@@ -143,8 +143,8 @@ def _beyond(found: dict[str, list[TaskRun]]) -> list[Comparison]:
     return [
         compared("freely tuned PID, rms error, stiff plant", "°", None, _rms(found, "free stiff")),
         compared("freely tuned PID / base sensor control, rms", "", None, _over(found, "free stiff", "bsc stiff")),
-        compared("base sensor control with friction sent ahead, rms error", "°", None, _rms(found, "ahead stiff")),
-        compared("base sensor control with friction sent ahead, largest error", "°", None, _max(found, "ahead stiff")),
+        compared("base sensor control with friction feedforward, rms error", "°", None, _rms(found, "ahead stiff")),
+        compared("base sensor control with friction feedforward, largest error", "°", None, _max(found, "ahead stiff")),
     ]
 
 
@@ -173,7 +173,7 @@ def _panels(found: dict[str, list[TaskRun]]) -> tuple[FigurePanel, ...]:
         made = first[key]
         motion.append(FigureCurve(name, made.time, np.rad2deg(made.q[:, 0] - made.wanted[0, 0])))
     panels = [FigurePanel("Fig. 8: joint 1, stiff plant", "time [s]", "angle [°]", tuple(motion))]
-    errors = {"pid stiff": "PID", "bsc stiff": "base sensor control", "ahead stiff": "… with friction sent ahead"}
+    errors = {"pid stiff": "PID", "bsc stiff": "base sensor control", "ahead stiff": "… with friction feedforward"}
     panels.append(_error_panel("Error, stiff plant", first, errors))
     for variant in ("50Hz", "20Hz"):
         pair = {f"pid {variant}": "PID", f"bsc {variant}": "base sensor control"}

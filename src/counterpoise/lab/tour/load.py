@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...control import PDGravity, PoseList, careful_gains
+from ...control import PDGravity, PoseList, default_gains
 from ...errors import InputError
 from ...identification import Fit, design_poses
 from ...plants import AttachPayload
@@ -49,7 +49,7 @@ def load_found(arm: HiddenArm, fit: Fit) -> FoundLoad:
         raise InputError("the arm of the tour has no plate; the load is weighed by one")
     frame = WrenchFrame.checked(plate.T_base_sensor, plate.reads)
     estimator = PayloadEstimator(robot, plant.dt, fit=fit)
-    gains = careful_gains(robot, np.asarray(arm.config.position), plant.effort_limit, plant.dt)
+    gains = default_gains(robot, np.asarray(arm.config.position), plant.effort_limit, plant.dt)
 
     def listen(sample: Sample) -> bool:
         estimator.update_sample(sample, None if sample.wrench is None else frame.wrench(sample.wrench))
@@ -58,6 +58,6 @@ def load_found(arm: HiddenArm, fit: Fit) -> FoundLoad:
     with plant:
         law = PDGravity(robot, gains.kp, gains.kd, reference, reach=gains.reach)
         Rig(plant, robot).loop(law).run(reference.duration, until=listen)
-    estimate = estimator.look()
+    estimate = estimator.update_estimate()
     noticed = [time for time, event in estimator.events if time > came and event.kind == "attached"]
     return FoundLoad(came, noticed[0] if noticed else None, estimate)

@@ -1,4 +1,4 @@
-"""Second stop of the tour: calibrate the model on the mended recording, and hold it against other poses."""
+"""Second stop of the tour: calibrate the model on the fixed recording, and hold it against other poses."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class Modelled:
     calibrated_error: Array
 
 
-def modelled(arm: HiddenArm, mended: Log, fresh: Log, folder: Path) -> Modelled:
+def modelled(arm: HiddenArm, fixed: Log, fresh: Log, folder: Path) -> Modelled:
     """Calibrate, save, load, verify."""
     path = folder / "arm.calibration.json"
-    calibrate(arm.described, mended).save(path)
+    calibrate(arm.described, fixed).save(path)
     fit = load_calibration(path, arm.described)
     robot = arm.true
     poses = np.random.default_rng(arm.seed).uniform(robot.lower, robot.upper, (TRIED, robot.n))

@@ -29,17 +29,17 @@ class Recorded:
 
     Attributes:
         path: The file as the arm's logger wrote it.
-        mapping: The mapping that mends it; None where the doctor has none.
+        mapping: The mapping that fixes it; None where the doctor has none.
         seconds: How long the arm moved.
         diagnosis: What is wrong with the file.
-        mended: The recording, read again with the mapping.
+        fixed: The recording, read again with the mapping.
     """
 
     path: Path
     mapping: Path | None
     seconds: float
     diagnosis: Diagnosis
-    mended: Log
+    fixed: Log
 
 
 def recorded(arm: HiddenArm, folder: Path, progress: Progress) -> Recorded:
@@ -50,10 +50,10 @@ def recorded(arm: HiddenArm, folder: Path, progress: Progress) -> Recorded:
     found = diagnose(arm.described, read_log(path, arm.described))
     mapping = None
     if found.fix:
-        mapping = folder / "mended.toml"
+        mapping = folder / "fixed.toml"
         write_mapping(LogMapping.from_table(found.fix), mapping)
-    mended = read_log(path, arm.described, mapping)
-    return Recorded(path, mapping, float(log.time[-1] - log.time[0]), found, mended)
+    fixed = read_log(path, arm.described, mapping)
+    return Recorded(path, mapping, float(log.time[-1] - log.time[0]), found, fixed)
 
 
 def fresh(arm: HiddenArm, mapping: Path | None, folder: Path, progress: Progress) -> Log:

@@ -33,7 +33,7 @@ class Tour:
 
     Attributes:
         arm: The arm with its hidden truth.
-        recorded: The recording, its faults, and the recording mended.
+        recorded: The recording, its faults, and the recording fixed.
         modelled: The calibrated model and how it was verified.
         floated: The arm that was let go.
         found: The load that was hung on.
@@ -66,7 +66,7 @@ def take_tour(folder: Path, tell: Tell, after: Callable[[Stop], None] = lambda s
     after(first)
     share = stop(1)
     other = fresh(arm, first.mapping, folder, lambda done: share(0.6 * done))
-    model = modelled(arm, first.mended, other, folder)
+    model = modelled(arm, first.fixed, other, folder)
     after(model)
     stop(2)(0.0)
     let_go = floated(arm, model.fit)

@@ -28,9 +28,7 @@ def _(stop: Recorded) -> list[str]:
     told = [f"Recorded {POSES} poses, each from both sides: {stop.seconds:.0f} s of motion."]
     told += [f"Doctor: {finding.sentence} {finding.remedy}" for finding in stop.diagnosis.alarms]
     if stop.mapping is not None:
-        told.append(
-            "The sign is mended by the mapping that the doctor writes; the missing tool is left to calibration."
-        )
+        told.append("The sign is fixed by the mapping that the doctor writes; the missing tool is left to calibration.")
     return told
 
 
@@ -84,7 +82,7 @@ def summary(tour: Tour) -> list[tuple[str, str, str]]:
     """Return rows of the summary: what, hidden, found."""
     alarms = tour.recorded.diagnosis.alarms
     signs = [", ".join(each.subjects) for each in alarms if each.fault is LogFault.EFFORT_SIGN]
-    # By itself, or among what the recording cannot tell apart.
+    # By itself, or among what the recording cannot distinguish.
     tools = [each for each in alarms if LogFault.PAYLOAD.value in (each.fault.value, *each.alternatives)]
     model, load, fine = tour.modelled, tour.found, tour.fine
     before, after = rms(model.described_error), rms(model.calibrated_error)

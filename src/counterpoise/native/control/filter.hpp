@@ -25,9 +25,9 @@ constexpr int FLAG_COUNT = 7;
 #define SAMPLE_FAULTS(X) \
     X(NONE, 0) X(SAMPLE_MALFORMED, 1) X(Q_INVALID, 2) X(TIME_INVALID, 3) X(TIME_REPEATED, 4) X(TIME_BACKWARDS, 5) \
     X(Q_JUMPED, 6) X(FROZEN, 7) X(DQ_INVALID, 16) X(LATE, 17) X(OUTSIDE_LIMITS, 32) X(OVER_SPEED, 33) \
-    X(EFFORT_INVALID, 34) X(WRENCH_INVALID, 35) X(WRENCH_SATURATED, 36) X(TIME_GAP, 37)
+    X(TAU_INVALID, 34) X(WRENCH_INVALID, 35) X(WRENCH_SATURATED, 36) X(TIME_GAP, 37)
 #define SAMPLE_FLAGS(X) \
-    X(Q_INVALID, 1) X(DQ_INVALID, 2) X(EFFORT_INVALID, 4) X(WRENCH_INVALID, 8) X(WRENCH_SATURATED, 16) X(STALE, 32)
+    X(Q_INVALID, 1) X(DQ_INVALID, 2) X(TAU_INVALID, 4) X(WRENCH_INVALID, 8) X(WRENCH_SATURATED, 16) X(STALE, 32)
 #define FILTER_FLAGS(X) \
     X(SATURATED, 1) X(RATE_LIMITED, 2) X(LIMIT_SHRUNK, 4) X(NON_FINITE, 8) X(MALFORMED, 16) X(HELD, 32) \
     X(CHANGED_BY_PLANT, 64)
@@ -47,7 +47,7 @@ struct Row {
 
 struct Readings {
     double time = 0.0;
-    Row q, dq, effort, wrench;  // wrench.data is null where there is no plate
+    Row q, dq, tau, wrench;  // wrench.data is null where there is no plate
     long flags = 0;
 };
 
@@ -69,14 +69,14 @@ struct Filter {
     bool started = false;
     double time = 0.0, offset = 0.0, seen_time = 0.0, all_same_since = 0.0;
     long all_same = 0;
-    std::vector<double> q, seen_q, seen_dq, seen_effort, same_since, last_then;
+    std::vector<double> q, seen_q, seen_dq, seen_tau, same_since, last_then;
     std::vector<long> same;
 
     void forget() {
         started = false;
         time = offset = seen_time = all_same_since = 0.0;
         all_same = 0;
-        for (auto* row : {&q, &seen_q, &seen_dq, &seen_effort, &same_since, &last_then}) row->assign(n, 0.0);
+        for (auto* row : {&q, &seen_q, &seen_dq, &seen_tau, &same_since, &last_then}) row->assign(n, 0.0);
         same.assign(n, 0);
     }
 
@@ -141,7 +141,7 @@ struct Filter {
         bool every = true;
         for (int j = 0; j < n; ++j) {
             const bool alike = read.q[j] == seen_q[j] && read.dq[j] == seen_dq[j];
-            every = every && alike && read.effort[j] == seen_effort[j];
+            every = every && alike && read.tau[j] == seen_tau[j];
             if (!alike) {
                 same[j] = 0;
                 continue;
@@ -160,7 +160,7 @@ struct Filter {
                 last_then.assign(last, last + n);
             }
             ++all_same;
-            if (fault == NONE && all_same >= frozen_ticks && !(read.flags & SampleFlag::EFFORT_INVALID)) {
+            if (fault == NONE && all_same >= frozen_ticks && !(read.flags & SampleFlag::TAU_INVALID)) {
                 for (int j = 0; j < n; ++j) {
                     const double change = std::fabs(last[j] - last_then[j]);
                     if (fault == NONE && change > frozen_torque * effort_limit[j])
@@ -177,7 +177,7 @@ struct Filter {
         for (int j = 0; j < n; ++j) {
             seen_q[j] = read.q[j];
             seen_dq[j] = read.dq[j];
-            seen_effort[j] = read.effort[j];
+            seen_tau[j] = read.tau[j];
         }
     }
 
@@ -211,8 +211,8 @@ struct Filter {
         for (int j = 0; j < n; ++j)
             if (std::fabs(read.dq[j]) > velocity_limit[j]) return bad(OVER_SPEED, j, read.dq[j]);
         for (int j = 0; j < n; ++j)
-            if (!((read.flags & SampleFlag::EFFORT_INVALID) || std::fabs(read.effort[j]) <= LARGEST_INPUT))
-                return bad(EFFORT_INVALID, j, read.effort[j]);
+            if (!((read.flags & SampleFlag::TAU_INVALID) || std::fabs(read.tau[j]) <= LARGEST_INPUT))
+                return bad(TAU_INVALID, j, read.tau[j]);
         return NONE;
     }
 

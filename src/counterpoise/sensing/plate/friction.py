@@ -52,9 +52,9 @@ import numpy.typing as npt
 
 from ...dynamics import Robot, effort_units
 from ...errors import InputError
-from ...fitting import Linearised, gauss_newton, inflation_of
+from ...fitting import Linearised, autocorrelation_times, gauss_newton
 from ...foundation import Array, frozen
-from ...identification import LEAST_INFLATION, effort_of
+from ...identification import LEAST_AUTOCORRELATION_TIME, effort_of
 from ...recording import Log, Motion, near_times, smoothed
 from .friction_curve import NAN, FrictionCurve, JointFriction
 from .parameters import PlateParameters, plate_parameters
@@ -154,9 +154,11 @@ def fit_law(rows: JointRows, laws: Sequence[str], *, gain: float | None = None) 
     count = float(np.sum(weight > 0.0))
     variance = least / max(count - len(at), 1.0)
     residual = b - A[:, at] @ _solved(gram, slope, square, at)[0]
-    inflation = max(float(inflation_of(residual[:, None], rows.runs)[0]), LEAST_INFLATION)
-    noise = max(variance * inflation, 1e-18 * max(square, 1e-300))
-    independent = max(count / inflation, 2.0)
+    autocorrelation_time = max(
+        float(autocorrelation_times(residual[:, None], rows.runs)[0]), LEAST_AUTOCORRELATION_TIME
+    )
+    noise = max(variance * autocorrelation_time, 1e-18 * max(square, 1e-300))
+    independent = max(count / autocorrelation_time, 2.0)
     late = names.index("late")
     gram[late, late] += noise / (LATE * size[late]) ** 2
 
@@ -473,11 +475,11 @@ def _reason_against(signals: _Signals, joint: int, used: npt.NDArray[np.bool_]) 
     elif count < LEAST_SLIDING:
         reason = f"it slides in {count} samples only, {LEAST_SLIDING} are needed: move it more"
     elif min(upwards, 1.0 - upwards) < LEAST_DIRECTION:
-        reason = "it moves in one direction only: dry friction and an offset cannot be told apart"
+        reason = "it moves in one direction only: dry friction and an offset cannot be distinguished"
     elif plate_std > NOISE_SHARE * link_std:
         reason = (
             f"the plate's torque scatters by {plate_std:.2g} {unit} where the links need {link_std:.2g} {unit}: "
-            "the plate says nothing about this joint"
+            "the plate has no information on this joint"
         )
     return reason
 

@@ -66,7 +66,7 @@ class JointFriction:
         terms: Terms of the law that the data ask for, of "coulomb", "viscous", "asymmetry", "stribeck", "load".
         gain: k: true torque per torque that the log states; 1 for a perfect torque constant.
         gain_std: Its standard deviation.
-        gain_determined: Whether the data tell the gain; else it is the assumed 1 and friction is in the log's own unit.
+        gain_determined: Whether the data determine the gain; else it is 1 and friction is in the log's own unit.
         rotor_inertia: J_m at the link side [kg m² or kg]; NaN where the gain is assumed.
         rotor_inertia_std: Its standard deviation.
         coulomb: Level F_c, mean of both directions [N m or N].
@@ -176,5 +176,5 @@ class JointFriction:
             words = ["no friction beyond its band"]
         gain = f"torque gain {self.gain:.3f} ± {self.gain_std:.3f}"
         if not self.gain_determined:
-            gain = "torque gain not told by these data, taken as 1"
+            gain = "torque gain not identifiable from these data, taken as 1"
         return f"{self.name}: {'; '.join(words)}; {gain}"

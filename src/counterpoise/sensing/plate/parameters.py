@@ -67,7 +67,7 @@ class PlateParameters:
         units: Their units.
         values: Estimates, shape (b,).
         covariance: Of the estimates, shape (b, b).
-        identifiable: What the data tell by themselves.
+        identifiable: What the data determine by themselves.
         parameters: All parameters of the m moving bodies that amount to the estimates, as in
             ``robot.inertial_parameters[10:]``, shape (10 m,).
         parameter_covariance: Of these, shape (10 m, 10 m); the description's own where nothing was fitted.
@@ -84,7 +84,7 @@ class PlateParameters:
         heldout_rms: What is left on data that a fit had not seen, shape (6,); NaN where they could not be divided.
         data: "static" or "moving": what of the recording was fitted.
         samples: Poses or samples fitted.
-        prior_strength: How strongly the description was held on to; 0 for the data alone.
+        prior_weight: Weight of the prior towards the description; 0 for the data alone.
         sentences: What was found, one sentence each.
     """
 
@@ -109,7 +109,7 @@ class PlateParameters:
     heldout_rms: Array
     data: Literal["static", "moving"]
     samples: int
-    prior_strength: float
+    prior_weight: float
     sentences: tuple[str, ...]
 
     @property
@@ -280,7 +280,7 @@ def _result(robot: Robot, kind: Kind, data: PlateSamples, fit: PlateRegression, 
         heldout_rms=frozen(heldout),
         data="moving" if data.moving else "static",
         samples=len(data),
-        prior_strength=fit.strength,
+        prior_weight=fit.prior_weight,
         sentences=(),
     )
     return replace(found, sentences=_sentences(found))
@@ -321,7 +321,9 @@ def _sentences(found: PlateParameters) -> tuple[str, ...]:
         )
     else:
         lines.append("the recording visits too little of joint space to hold a part of it back as a check")
-    lines.append("the total mass and the base link's weight cannot be told from the plate's zero, which was fitted")
+    lines.append(
+        "the total mass and the base link's weight cannot be distinguished from the plate's zero, which was fitted"
+    )
     if found.lag > max(3.0 * found.lag_std, 5e-4):
         lines.append(f"the plate's readings come {1e3 * found.lag:.1f} ± {1e3 * found.lag_std:.1f} ms late")
     if found.data == "moving" and (links := unphysical_links(found.robot())):

@@ -199,12 +199,12 @@ def _samples(found: RecordingTorques) -> list[str]:
 
 _WORDS = {
     EstimateFlag.NO_WRENCH: "no plate reading",
-    EstimateFlag.WRENCH_INVALID: "the plate's reading is no number, or marked as bad",
+    EstimateFlag.WRENCH_INVALID: "the plate's reading is NaN, or marked as bad",
     EstimateFlag.SATURATED: "the plate is at the end of its range",
     EstimateFlag.FROZEN: "the plate's reading is frozen while joints move",
     EstimateFlag.STALE: "a repeated sample",
     EstimateFlag.DROPOUT: "samples are missing before",
-    EstimateFlag.POSITION_INVALID: "a joint position is no number",
+    EstimateFlag.POSITION_INVALID: "a joint position is NaN",
     EstimateFlag.OUT_OF_TARE_RANGE: "a joint has left the pose of the tare by more than the form's range",
     EstimateFlag.CONTACT: "something touches the robot",
     EstimateFlag.OUTSIDE_TABLE: "a joint is outside the gravity table",

@@ -18,14 +18,14 @@ Positions, velocities, accelerations, readings and motor torques go through the 
 (recording/motion.py), so that what belongs together stays together. Short gaps are bridged (readings.py); other
 readings that cannot be used (missing, saturated, frozen) are left out with all samples that the filter mixes them into.
 
-**The weight of the CAD values** is as large as the data allow. The evidence of a strength of the prior is the
+**The weight of the CAD values** is as large as the data allow. The evidence of a weight of the prior is the
 probability of the data under it, all unknowns integrated out ([MacKay1992]). For the linear model with prior precision
 P, data information H and estimate x̂,
 
 .. math:: \ln p(y) = -\tfrac12 \left( |y|^2 - g^T \hat x \right) + \tfrac12 \ln\det P - \tfrac12 \ln\det(P + H)
           + \text{const},\quad g = A^T y,
 
-rows weighted by their noise and inflation, y and x̂ counted from the prior's mean. Of all strengths the strongest is
+rows weighted by noise and autocorrelation time, y and x̂ counted from the prior's mean. Of all weights the largest is
 taken that the data do not speak against very strongly: whose evidence is within e⁵, a Bayes factor of 150, of the best
 ([Kass1995]). A recorded path leaves combinations of masses open that other paths will show; there a description that
 was not refuted is the better guess.
@@ -51,13 +51,13 @@ from ...fitting import (
     JointRegression,
     Samples,
     Solution,
-    inflation_of,
+    autocorrelation_times,
     link_parameter_names,
     parameter_covariance,
     solve_robust,
 )
 from ...foundation import Array
-from ...identification import LEAST_INFLATION, motion_of, prepare, samples_of
+from ...identification import LEAST_AUTOCORRELATION_TIME, motion_of, prepare, samples_of
 from ...recording import EDGE_PERIODS, MOST_OF_RATE, SETTLE, Log, Motion, bridged, find_rests, motion_band, near_times
 from .base_parameters import PlateBase, wrench_columns
 from .log_estimate import raw_flags
@@ -201,55 +201,57 @@ def static_plate_samples(robot: Robot, log: Log, sensor: BaseSensor) -> PlateSam
     return PlateSamples(samples, found, np.zeros_like(found), False)
 
 
-STRENGTHS = tuple(4.0**power for power in range(7))
-"""Strengths that are tried; between them the logarithm of the evidence is interpolated."""
+PRIOR_WEIGHTS = tuple(4.0**power for power in range(7))
+"""Weights of the prior that are tried; between them the logarithm of the evidence is interpolated."""
 VERY_STRONG = 5.0
-"""Logarithm of the Bayes factor that counts as very strong evidence against a strength."""
+"""Logarithm of the Bayes factor that counts as very strong evidence against a weight."""
 
 
-def choose_strength(
-    regression: JointRegression, prior: Callable[[float], Gaussian], sigma: Array, inflation: Array
+def choose_prior_weight(
+    regression: JointRegression, prior: Callable[[float], Gaussian], sigma: Array, autocorrelation_time: Array
 ) -> float:
-    """Return the largest strength of the prior that the data do not refute.
+    """Return the largest weight of the prior that the data do not refute.
 
     Args:
         regression: The data.
-        prior: What is known beforehand, for a strength.
+        prior: What is known beforehand, for a weight of the prior.
         sigma: Noise of one sample per joint, shape (a,).
-        inflation: How many samples count as one per joint, shape (a,).
+        autocorrelation_time: How many samples count as one per joint, shape (a,).
 
     Returns:
-        From the first to the last of STRENGTHS.
+        From the first to the last of PRIOR_WEIGHTS.
     """
-    evidence = np.array([log_evidence(regression, prior(strength), sigma, inflation) for strength in STRENGTHS])
+    evidence = np.array(
+        [log_evidence(regression, prior(prior_weight), sigma, autocorrelation_time) for prior_weight in PRIOR_WEIGHTS]
+    )
     spare = evidence - evidence.max() + VERY_STRONG
     last = int(np.flatnonzero(spare >= 0.0)[-1])
-    if last == len(STRENGTHS) - 1:
-        return STRENGTHS[-1]
+    if last == len(PRIOR_WEIGHTS) - 1:
+        return PRIOR_WEIGHTS[-1]
     share = spare[last] / (spare[last] - spare[last + 1])
-    return float(STRENGTHS[last] * (STRENGTHS[last + 1] / STRENGTHS[last]) ** share)
+    return float(PRIOR_WEIGHTS[last] * (PRIOR_WEIGHTS[last + 1] / PRIOR_WEIGHTS[last]) ** share)
 
 
-def log_evidence(regression: JointRegression, prior: Gaussian, sigma: Array, inflation: Array) -> float:
+def log_evidence(regression: JointRegression, prior: Gaussian, sigma: Array, autocorrelation_time: Array) -> float:
     """Return ln p(y) up to a constant that does not depend on the prior.
 
     Args:
         regression: The data.
         prior: What is known beforehand.
         sigma: Noise of one sample per joint, shape (a,).
-        inflation: How many samples count as one per joint, shape (a,).
+        autocorrelation_time: How many samples count as one per joint, shape (a,).
     """
     precision = prior.root.T @ prior.root
     total = precision.copy()
     slope = np.zeros(len(prior.mean))
     squares = 0.0
     for joint, noise in enumerate(sigma):
-        factor = regression.factor(joint) / (noise * np.sqrt(inflation[joint]))
+        factor = regression.factor(joint) / (noise * np.sqrt(autocorrelation_time[joint]))
         rows, away = factor[:, :-1], factor[:, -1] - factor[:, :-1] @ prior.mean
         total += rows.T @ rows
         slope += rows.T @ away
         squares += float(away @ away)
-    # Unknowns without prior have the same share for every strength: their precision is left out.
+    # Unknowns without prior have the same part for every weight: their precision is left out.
     known = np.flatnonzero(np.diag(precision) > 0.0)
     size = np.sqrt(np.diag(total))
     size[size == 0.0] = 1.0
@@ -293,7 +295,7 @@ class PlateRegression:
         middle: t̄ [s].
         sigma: Noise of one sample per channel [N, N m], shape (6,).
         information: The data's own about the base parameters, zero and drift taken out, shape (b, b).
-        strength: Of the prior; 0 without one.
+        prior_weight: Weight of the prior; 0 without one.
     """
 
     base: PlateBase
@@ -308,7 +310,7 @@ class PlateRegression:
     middle: float
     sigma: Array
     information: Array
-    strength: float
+    prior_weight: float
 
     def wrench(self, data: PlateSamples, parameters: Array | None = None) -> Array:
         """Return the wrenches that the fit expects, zero, drift and lag included, shape (k, 6).
@@ -348,16 +350,22 @@ def fit_wrenches(base: PlateBase, data: PlateSamples, prior: CadPrior | None) ->
     rows = _Rows(base, data, free, middle, sag_columns(base, data, reference))
     known = replace(known, compliance_std=_sag_std(robot, kind, data, reference))
     # Poses at rest do not succeed each other.
-    inflation = _inflation(rows, first) if data.moving else np.ones(6)
-    strength = 0.0
+    autocorrelation_time = _autocorrelation_time(rows, first) if data.moving else np.ones(6)
+    prior_weight = 0.0
     if prior is not None:
-        strength = 1.0 if prior.strength is None else prior.strength
-    if prior is not None and prior.strength is None and data.moving:
+        prior_weight = 1.0 if prior.weight is None else prior.weight
+    if prior is not None and prior.weight is None and data.moving:
         regression = JointRegression(WRENCH_COMPONENTS, names)
         for A, y, weight in rows.blocks():
             regression.add(A, y, weight)
-        strength = choose_strength(regression, known.of, first.sigma, inflation)
-    solution = solve_robust(rows.blocks, WRENCH_COMPONENTS, names, prior=known.of(strength or 1.0), inflation=inflation)
+        prior_weight = choose_prior_weight(regression, known.of, first.sigma, autocorrelation_time)
+    solution = solve_robust(
+        rows.blocks,
+        WRENCH_COMPONENTS,
+        names,
+        prior=known.of(prior_weight or 1.0),
+        autocorrelation_time=autocorrelation_time,
+    )
     zero, drift, lag, compliance = np.split(solution.x[len(free) :], (6, 12, 13))
     std = np.sqrt(np.diag(solution.covariance)[-robot.n :])
     phi, covariance, constant = _all(base, described, spread, solution, free, prior)
@@ -375,7 +383,7 @@ def fit_wrenches(base: PlateBase, data: PlateSamples, prior: CadPrior | None) ->
         middle=middle,
         sigma=solution.sigma,
         information=_without(solution.information, at, len(free), replace(known, described=np.zeros(0)).of(1.0)),
-        strength=strength,
+        prior_weight=prior_weight,
     )
 
 
@@ -419,10 +427,10 @@ def _model_rows(base: PlateBase, data: PlateSamples) -> Iterator[tuple[Array, Ar
         yield wrench_columns(robot, base.kind, chunk.q, chunk.dq, chunk.ddq), constant
 
 
-def _inflation(rows: _Rows, solution: Solution) -> Array:
+def _autocorrelation_time(rows: _Rows, solution: Solution) -> Array:
     """Return f of each channel of a motion, shape (6,)."""
     residuals = np.concatenate([y - A @ solution.x for A, y, _ in rows.blocks()])
-    return np.maximum(inflation_of(residuals, rows.starts()), LEAST_INFLATION)
+    return np.maximum(autocorrelation_times(residuals, rows.starts()), LEAST_AUTOCORRELATION_TIME)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -441,10 +449,10 @@ class _Known:
     size: int
     compliance_std: Array
 
-    def of(self, strength: float) -> Gaussian:
-        """Return it for a strength of the description.
+    def of(self, prior_weight: float) -> Gaussian:
+        """Return it for a weight of the prior.
 
-        The strength narrows tools too, unlike in fitting/prior.py: a plate sees a tool before anything else.
+        The weight narrows tools too, unlike in fitting/prior.py: a plate sees a tool before anything else.
         """
         stiff = len(self.compliance_std)
         columns = self.size + len(NUISANCES) + stiff
@@ -452,7 +460,7 @@ class _Known:
         root[0, self.size + len(NUISANCES) - 1] = 1.0 / LAG_STD
         root[1:, columns - stiff :] = np.diag(1.0 / self.compliance_std)
         if len(self.described):
-            own = Gaussian.from_covariance(self.described, self.spread / strength)
+            own = Gaussian.from_covariance(self.described, self.spread / prior_weight)
             mean[: self.size] = own.mean
             root = np.vstack([np.hstack([own.root, np.zeros((len(own.root), columns - self.size))]), root])
         return Gaussian(mean, root)

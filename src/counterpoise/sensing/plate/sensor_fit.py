@@ -143,16 +143,16 @@ def plate_data(
             "with masses"
         )
     log = log.without_infinities()
-    missing, spoiled = missing_readings(log), spoiled_readings(log)
-    lost = missing | spoiled
+    missing, unusable = missing_readings(log), unusable_readings(log)
+    lost = missing | unusable
     if lost.mean() > MOST_LOST:
         raise InputError(
-            f"{lost.mean():.0%} of the plate's readings are no numbers, flagged, saturated or frozen; expected at most "
+            f"{lost.mean():.0%} of the plate's readings are NaN, flagged, saturated or frozen; expected at most "
             f"{MOST_LOST:.0%}. Check the plate's range and connection, and record again"
         )
     _refuse_standing(log.q[np.isfinite(log.q).all(axis=1)])
     band = min(max(motion_band(log).cutoff, CUTOFFS[0]), CUTOFFS[1]) if cutoff is None else cutoff
-    log, lost = with_gaps(log, missing, spoiled, band)
+    log, lost = with_gaps(log, missing, unusable, band)
     # The wrench is no linear function of the positions, so a low-pass of them is not one of it. They are smoothed
     # lightly, and then the reading and the model's wrench alike.
     smooth = Motion.on_grid(log, WIDER * band)
@@ -203,7 +203,7 @@ def refuse_unusable(robot: Robot, log: Log) -> None:
     for name, column in zip(WRENCH_COMPONENTS, readings.T, strict=True):
         known = column[np.isfinite(column)]
         if known.size == 0:
-            raise InputError(f"channel {name} of the sensor holds no numbers; check the mapping's columns")
+            raise InputError(f"channel {name} of the sensor has only NaN; check the mapping's columns")
         if np.ptp(known) == 0.0:
             raise InputError(
                 f"channel {name} of the sensor reads {known[0]:g} throughout: it is frozen or not connected. Six live "
@@ -219,27 +219,27 @@ def missing_readings(log: Log) -> Mask:
     return np.asarray(missing)
 
 
-def spoiled_readings(log: Log) -> Mask:
+def unusable_readings(log: Log) -> Mask:
     """Say which readings are numbers and wrong: frozen, or at the end of a channel's range; or without a pose, (k,)."""
     reading = plate_readings(log)
-    spoiled = frozen_rows(reading, log.q)
+    unusable = frozen_rows(reading, log.q)
     if len(log.flags):
-        spoiled |= (log.flags & int(SampleFlag.WRENCH_SATURATED | SampleFlag.Q_INVALID)) != 0
+        unusable |= (log.flags & int(SampleFlag.WRENCH_SATURATED | SampleFlag.Q_INVALID)) != 0
     for column in reading.T:
-        spoiled |= _clipped(column)
-    return spoiled
+        unusable |= _clipped(column)
+    return unusable
 
 
-def with_gaps(log: Log, missing: Mask, spoiled: Mask, cutoff: float) -> tuple[Log, Mask]:
+def with_gaps(log: Log, missing: Mask, unusable: Mask, cutoff: float) -> tuple[Log, Mask]:
     """Return the log with NaN for missing readings, which are bridged by straight lines, and those to keep away from.
 
     Args:
         log: The recording, with readings.
         missing: See missing_readings, shape (k,).
-        spoiled: See spoiled_readings, shape (k,).
+        unusable: See unusable_readings, shape (k,).
         cutoff: Of the low-pass [Hz].
     """
-    lost = spoiled | (missing & ~short_gaps(log.time, missing, cutoff))
+    lost = unusable | (missing & ~short_gaps(log.time, missing, cutoff))
     return replace(log, wrench=np.where(missing[:, None], np.nan, plate_readings(log))), lost
 
 
@@ -344,7 +344,7 @@ class SensorFit:
         noise: Standard deviation of what is left, good readings only [N, N m], shape (6,).
         residual: What is left, shape (k, 6).
         weight: Of each reading, between 0 and 1, shape (k, 6).
-        inflation: Neighbouring residuals that count as one, shape (6,).
+        autocorrelation_time: Neighbouring residuals that count as one, shape (6,).
     """
 
     start: Start
@@ -358,7 +358,7 @@ class SensorFit:
     noise: Array
     residual: Array
     weight: Array
-    inflation: Array
+    autocorrelation_time: Array
 
 
 class PlateComparison:
@@ -498,7 +498,7 @@ def fit_sensor(
         noise=np.ones(6),
         residual=np.zeros((0, 6)),
         weight=np.ones((0, 6)),
-        inflation=np.ones(6),
+        autocorrelation_time=np.ones(6),
     )
     if "bias" in parts:  # the constant part first: before it, every residual is an outlier
         left = comparison.reading(start.lag) - comparison.predicted(fit)
@@ -524,7 +524,7 @@ def fit_sensor(
         noise=_noise(model),
         residual=(comparison.reading(fit.lag) - comparison.predicted(fit))[used],
         weight=model.weight,
-        inflation=model.inflation,
+        autocorrelation_time=model.autocorrelation_time,
     )
 
 
@@ -556,7 +556,7 @@ def _descended(comparison: PlateComparison, fit: SensorFit, step: Array, model: 
         used: Instants that count.
     """
     free = fit.prior_std > 0.0
-    scale = model.sigma * np.sqrt(model.inflation)
+    scale = model.sigma * np.sqrt(model.autocorrelation_time)
 
     def cost(one: SensorFit) -> float:
         left = (comparison.reading(one.lag) - comparison.predicted(one))[used]

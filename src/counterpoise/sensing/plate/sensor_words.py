@@ -116,11 +116,11 @@ def explained(signal: Array, left: Array) -> Check:
 def sign_certain(*, shown: bool) -> Check:
     """Return whether the recording tells the plate's sign."""
     if shown:
-        return Check("sign", True, "The recording tells the plate's sign.")
+        return Check("sign", True, "The recording determines the plate's sign.")
     return Check(
         "sign",
         False,
-        "The sign is not certain: the recording does not tell it from a turned plate. Faster motion, or a plate "
+        "The sign is not certain: the recording does not distinguish it from a turned plate. Faster motion, or a plate "
         "that was not tared under the robot, would.",
         decides=False,
     )
@@ -198,7 +198,7 @@ def _turn_sentences(mounting: Mounting, declared: Mounting, spreads: Spreads, sh
     turned = PlateTurn.between(mounting.rotation, declared.rotation)
     told = []
     if turned.upside_down:
-        told.append("The plate lies upside down; its turns are told from a half turn about its x axis.")
+        told.append("The plate lies upside down; its turns are counted from a half turn about its x axis.")
     yaw, x, y = (math.degrees(angle) for angle in (turned.yaw, turned.tilt_x, turned.tilt_y))
     stds = np.degrees(spreads.rotation)
     told.append(

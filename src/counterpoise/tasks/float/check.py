@@ -232,7 +232,7 @@ class FloatCheck:
         return Recording(self._rig, plan, margin=np.where(free, margin, -np.inf), pulsed=names)
 
     def _refuse_without_effort(self, sample: Sample) -> None:
-        if self._by == "effort" and sample.flags & SampleFlag.EFFORT_INVALID:
+        if self._by == "effort" and sample.flags & SampleFlag.TAU_INVALID:
             raise SafetyError(
                 "the plant measures no efforts, and the check before floating compares holding torques. Judge by what "
                 "is sent (by='command') where commands are true torques"
@@ -248,9 +248,9 @@ def refuse_whole_fraction(fraction: Array, names: Sequence[str], free: npt.NDArr
     if (over := np.flatnonzero(free & (fraction >= 1.0))).size:
         joint = int(over[0])
         raise SafetyError(
-            f"joint '{names[joint]}': a share of {fraction[joint]:g} leaves no friction, (1 − c) F_c = "
+            f"joint '{names[joint]}': a friction fraction of {fraction[joint]:g} leaves no friction, (1 − c) F_c = "
             f"{'0' if fraction[joint] == 1.0 else 'less than 0'}, so that any error of the model moves the arm. Take a "
-            "smaller share"
+            "smaller one"
         )
 
 
@@ -288,7 +288,7 @@ def judged(
     # A coarse encoder lets the drive relax at rest, by any part of the friction. Sliding, all of it is on.
     held = np.where(at_rest < RELAXED * sliding, creep, rest)
     difference = 0.5 * (held[below] + held[~below]).mean(axis=0)
-    # Of both sides apart: what scatters is how each joint comes to rest, and twice the data tell it better.
+    # Of both sides apart: what scatters is how each joint comes to rest, and twice the data determine it better.
     scatter = (held[below].var(axis=0, ddof=1) + held[~below].var(axis=0, ddof=1)) / (2.0 * len(windows))
     std = np.sqrt(scatter + np.sum(noise**2, axis=0) / len(noise) ** 2 + model_std**2)
     by_law = found if friction_law is None else friction_law
@@ -302,7 +302,7 @@ def judged(
             std=float(std[j]),
             friction=float(found[j]),
             friction_law=float(by_law[j]),
-            share=float(fraction[j]),
+            friction_fraction=float(fraction[j]),
             crept=bool(crept[:, j].all()),
         )
         for j, unit in enumerate(effort_units(robot))

@@ -89,7 +89,7 @@ class FloatReport(PublishedData):
             "robot": self.robot,
             "joints": list(self.joint_names),
             "locked": list(self.locked),
-            "share": self.friction_fraction.tolist(),
+            "friction_fraction": self.friction_fraction.tolist(),
             "damping": None if self.damping is None else self.damping.tolist(),
             "hold_when_released": self.hold_when_released,
             "end": self.end,

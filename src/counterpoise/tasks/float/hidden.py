@@ -45,7 +45,7 @@ class JointCheck:
         std: Standard deviation of their difference: noise, scatter of the repeats and, where given, the calibration's.
         friction: Friction found, the smaller of half the difference of the sides at rest and while creeping.
         friction_law: What the friction law that is compensated says at least; the friction found where none is given.
-        share: Share of it that is to be compensated.
+        friction_fraction: Fraction of it that is to be compensated.
         crept: Whether the joint came to rest from both sides; without that the numbers mean nothing.
     """
 
@@ -56,7 +56,7 @@ class JointCheck:
     std: float
     friction: float
     friction_law: float
-    share: float
+    friction_fraction: float
     crept: bool
 
     @property
@@ -72,7 +72,7 @@ class JointCheck:
         """
         if self.friction_law <= 0.0:
             return self.friction
-        return min(self.friction, self.friction_law) - self.share * self.friction_law
+        return min(self.friction, self.friction_law) - self.friction_fraction * self.friction_law
 
     @property
     def passed(self) -> bool:
@@ -80,8 +80,8 @@ class JointCheck:
         return self.crept and abs(self.difference) + SIGMAS * self.std < self.left
 
     @property
-    def most_share(self) -> float:
-        """The share up to which the joint would pass; below 0 where none would do."""
+    def largest_fraction(self) -> float:
+        """The fraction of the friction up to which the joint would pass; below 0 where none would do."""
         if self.friction_law <= 0.0:
             return 1.0 if self.passed else -1.0
         spare = min(self.friction, self.friction_law) - abs(self.difference) - SIGMAS * self.std
@@ -110,9 +110,14 @@ class JointCheck:
             )
         off = f"{where}: holding takes {self.held:.3g} {self.unit}, the model says {self.expected:.3g}"
         off += f": {abs(self.difference):.2g} ± {SIGMAS * self.std:.1g} {self.unit} off (2 σ)"
-        left = f"of its friction of {self.friction:.2g} {self.unit}, a share of {self.share:g} leaves {self.left:.2g}"
-        best = self.most_share
-        less = f", or take a share below {best:.2g}" if best > 0.005 else "; no share is small enough"
+        left = f"of its friction of {self.friction:.2g} {self.unit}, a friction fraction of "
+        left += f"{self.friction_fraction:g} leaves {self.left:.2g}"
+        best = self.largest_fraction
+        less = (
+            f", or use a friction fraction below {best:.2g}"
+            if best > 0.005
+            else "; no friction fraction is small enough"
+        )
         return f"{off}; {left} to hold it. Calibrate the arm, check the payload{less}"
 
     def as_data(self) -> dict[str, Any]:
@@ -121,7 +126,7 @@ class JointCheck:
             "difference": self.difference,
             "left": self.left,
             "passed": self.passed,
-            "most_share": self.most_share,
+            "largest_fraction": self.largest_fraction,
         }
 
 
@@ -148,7 +153,7 @@ class CheckResult(PublishedData):
         """Whether the arm may float: a check of every joint, the worst one first."""
         return Verdict(
             joint.check
-            for joint in sorted(self.joints, key=lambda joint: (joint.crept, joint.passed, joint.most_share))
+            for joint in sorted(self.joints, key=lambda joint: (joint.crept, joint.passed, joint.largest_fraction))
         )
 
     @property

@@ -17,7 +17,7 @@ from ...dynamics import Robot
 from ...foundation import Array
 from ...identification import arrival_of
 from ...recording import Sample, SampleFlag
-from ..pose_recording import BothSides, Window
+from ..pose_recording import BidirectionalApproach, Window
 
 BLOCKS = 5
 """Parts of a measurement whose scatter tells its noise: neighbouring samples are not independent."""
@@ -47,7 +47,7 @@ class HeldWindow:
 
 
 class HoldingTorques:
-    """Takes the samples of a run that follows a :class:`BothSides`, and says what holding took in each window.
+    """Takes the samples of a run that follows a :class:`BidirectionalApproach`; says what holding took in each window.
 
     Only good samples are to be given, as ``until`` of ControlLoop.run gets them.
 
@@ -56,7 +56,13 @@ class HoldingTorques:
     """
 
     def __init__(
-        self, robot: Robot, reference: BothSides, safety: SafetyFilter, *, by_command: bool, adds_gravity: bool
+        self,
+        robot: Robot,
+        reference: BidirectionalApproach,
+        safety: SafetyFilter,
+        *,
+        by_command: bool,
+        adds_gravity: bool,
     ) -> None:
         """Begin without a sample.
 
@@ -92,8 +98,8 @@ class HoldingTorques:
         if elapsed < self._windows[len(self._found)].creep or self._rows == len(self._elapsed):
             return
         row, self._rows = self._rows, self._rows + 1
-        self._elapsed[row], self._q[row], self._held[row] = elapsed, sample.q, sample.effort
-        self._told[row] = self._by_command or not sample.flags & SampleFlag.EFFORT_INVALID
+        self._elapsed[row], self._q[row], self._held[row] = elapsed, sample.q, sample.tau
+        self._told[row] = self._by_command or not sample.flags & SampleFlag.TAU_INVALID
 
     def finish(self) -> tuple[HeldWindow, ...]:
         """Return what was found in each window; the run is over, and its last window with it."""

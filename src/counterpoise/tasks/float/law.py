@@ -18,7 +18,7 @@ from typing import Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from ...control import ROTOR_TICKS, Limits, careful_gains, checked_dt, gain
+from ...control import ROTOR_TICKS, Limits, checked_dt, default_gains, gain
 from ...dynamics import FrictionLaw, Robot, joint_inertias, position_units, refuse_command_units, rotary
 from ...errors import InputError, listed
 from ...foundation import Array, frozen
@@ -446,10 +446,10 @@ class FloatLaw:
         """Fit gains, damping and cushions to the inertias at q [rad or m], shape (n,)."""
         robot = self.robot
         inertia = joint_inertias(robot, q)
-        gains = careful_gains(robot, q, self._effort, self._dt)
+        gains = default_gains(robot, q, self._effort, self._dt)
         kd = self._softer * gains.kd
         rotor = np.asarray(robot.rotor_inertia)
-        # Behind a compliant gear a damper on the motor meets the rotor first: see control/default_gains.py.
+        # Behind a compliant gear a damper on the motor meets the rotor first: see control/gains.py.
         most = np.where(rotor > 0.0, rotor / (ROTOR_TICKS * self._dt), np.inf)
         if self._given_damping is None:
             self.damping = frozen(np.where(self._free, np.minimum(inertia / SLOWING_TIME, most), 0.0))
@@ -553,7 +553,7 @@ class FloatLaw:
             self._load_watch.suspect(load.joint)
             hold.catch(q, load.holding)
             if not hold.can_bear(load.holding):
-                self._end(pulled, "that is more than the hold can bear")
+                self._end(pulled, "that is more than the hold can carry")
         elif self.hold_when_released and self._still_watch.still(time, q):
             hold.catch(q)
 
@@ -574,7 +574,7 @@ class FloatLaw:
         self.stop_kind = "drifting"
         self.stop_reason = (
             f"{drift}, and {why}: the gravity model does not fit, or an unknown payload is there. Calibrate, state the "
-            "payload, or take a smaller share of the friction"
+            "payload, or compensate a smaller fraction of the friction"
         )
 
     def _placed(self, cushion: Cushion, damping: Array) -> Cushions:
@@ -600,7 +600,7 @@ def _friction_fraction(value: npt.ArrayLike, names: tuple[str, ...], free: npt.N
     if (over := np.flatnonzero((given > 1.0) & free)).size:
         joint = int(over[0])
         raise InputError(
-            f"friction_fraction (--share) of joint '{names[joint]}' is {given[joint]:g}; expected 0 to 1. Compensating "
+            f"friction_fraction of joint '{names[joint]}' is {given[joint]:g}; expected 0 to 1. Compensating "
             "more friction than there is feeds energy in, and the arm runs away"
         )
     return frozen(np.where(free, given, 0.0))

@@ -64,7 +64,7 @@ class WatchSettings:
         for name in ("load_rotary", "load_linear"):
             far, near = getattr(self, name)
             if not 0.0 < near <= far <= 1e6:
-                raise InputError(f"{name} is {(far, near)!r}; expected a way above 0, and one that is not longer")
+                raise InputError(f"{name} is {(far, near)!r}; expected a distance above 0, and one that is not longer")
 
 
 class SpeedWatch:

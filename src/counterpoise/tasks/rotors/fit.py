@@ -195,7 +195,7 @@ def fitted(pulses: list[Grams], links: float, step: float) -> Inertia95 | str:
     ]
     left = [other[0] for other in without if other is not None]
     if known is None or len(left) < n:
-        return "the pulses do not tell its inertia from its friction"
+        return "the pulses do not distinguish its inertia from its friction"
     mean, scatter = known
     jackknife = math.sqrt((n - 1) / n * float(np.sum((np.array(left) - np.mean(left)) ** 2)))
     student = STUDENT[min(n - 1, len(STUDENT)) - 1]

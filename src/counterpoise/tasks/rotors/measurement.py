@@ -45,7 +45,7 @@ class JointInertia:
         reason: Why it was not measured; "" where it was.
         pulses: Pulses that were used.
         torque: The largest torque of a pulse [N m or N].
-        way: Furthest that a pulse moved it [rad or m].
+        travel: Furthest that a pulse moved it [rad or m].
     """
 
     joint: str
@@ -57,7 +57,7 @@ class JointInertia:
     reason: str
     pulses: int
     torque: float
-    way: float
+    travel: float
 
     @property
     def measured(self) -> bool:
@@ -88,7 +88,7 @@ class JointInertia:
         """Return the result as JSON has it; null where there is none."""
         numbers = {name: getattr(self, name) for name in ("inertia", "low", "high", "rotor")}
         known = {name: value if self.measured else None for name, value in numbers.items()}
-        others = ("links", "reason", "pulses", "torque", "way")
+        others = ("links", "reason", "pulses", "torque", "travel")
         return {"joint": self.joint, "unit": self.unit, **known, **{name: getattr(self, name) for name in others}}
 
 
@@ -148,7 +148,7 @@ class InertiaMeasurement:
         )
 
     def gains(self, poses: Iterable[Array], effort_limit: Array, dt: float) -> Gains:
-        """Return gains for an arm that goes through some poses: see control/default_gains.py.
+        """Return gains for an arm that goes through some poses: see control/gains.py.
 
         Args:
             poses: Poses [rad or m], each of shape (n,).
@@ -284,5 +284,5 @@ def _entry(robot: Robot, law: PulseLaw, joint: int) -> JointInertia:
         reason=found.reason,
         pulses=found.pulses,
         torque=found.torque,
-        way=found.way,
+        travel=found.travel,
     )

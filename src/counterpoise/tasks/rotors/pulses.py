@@ -1,6 +1,6 @@
 """The law that pulses one joint after the other, while it holds the rest of the arm.
 
-    rest     g(q) + soft PD (control/default_gains.py) about where each joint stands
+    rest     g(q) + soft PD (control/gains.py) about where each joint stands
     push     the joint's own PD is frozen; a torque is added to it: from 1 % of the effort limit, more from pulse to
              pulse, to either side in turn, until the joint moves
     ease     at 0.11 rad/s (0.03 m/s): no more than held it, or less, or nearly as much as the push, whatever slows it
@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...control import SafetyFilter, careful_gains
+from ...control import SafetyFilter, default_gains
 from ...dynamics import Robot, effort_units, mass_matrix_with_rotors, position_units, rotary
 from ...errors import ModelError
 from ...foundation import Array, frozen
@@ -91,14 +91,14 @@ class Found:
         reason: Why not; "" where it was.
         pulses: Pulses that were used.
         torque: The largest torque of a pulse [N m or N].
-        way: Furthest that a pulse moved it [rad or m].
+        travel: Furthest that a pulse moved it [rad or m].
     """
 
     inertia: Inertia95 | None
     reason: str
     pulses: int
     torque: float
-    way: float
+    travel: float
 
 
 class PulseLaw:
@@ -177,7 +177,7 @@ class PulseLaw:
     def reset(self, sample: Sample) -> None:
         """Hold the arm where it is and begin with the first joint."""
         robot, q = self._robot, frozen(sample.q)
-        gains = careful_gains(robot, q, self._safety.limits.effort, self._safety.dt)
+        gains = default_gains(robot, q, self._safety.limits.effort, self._safety.dt)
         self._kp, self._kd = gains.kp, gains.kd
         self._reach = np.full(robot.n, np.inf) if gains.reach is None else gains.reach
         try:
@@ -417,7 +417,7 @@ class PulseLaw:
         inertia: Inertia95 | None = None
         if not reason and self._coarse:
             unit = position_units(self._robot)[self._joint]
-            reason = f"its encoder is too coarse for so short a way: steps of {self._step[self._joint]:.2g} {unit}"
+            reason = f"its encoder is too coarse for so short a distance: steps of {self._step[self._joint]:.2g} {unit}"
         if not reason:
             step = float(self._step[self._joint])
             shown = fitted(self._grams, self.links(self._joint), step if math.isfinite(step) else 0.0)

@@ -65,7 +65,7 @@ class Curve:
 
     @classmethod
     def stopping(cls, poses: Array, speed: Array, acceleration: Array, dwell: float = 0.0) -> Curve:
-        """Return straight moves from pose to pose with least jerk, at rest at each.
+        """Return straight moves from pose to pose with minimum jerk, at rest at each.
 
         Args:
             poses: Poses, no two neighbours the same [rad or m], shape (k, n).

@@ -227,11 +227,11 @@ class PlanSettings:
     """How a replay is planned; what is None has a default by the kind of joint.
 
     Attributes:
-        waypoints: "stop" at each way point, by straight moves in joint space, or "pass" through them on a spline.
-        dwell: Time at each way point, with "stop" [s].
-        travel_speed: Largest speeds between way points [rad/s or m/s]; None for 0.5 rad/s and 0.1 m/s, at most a
+        waypoints: "stop" at each waypoint, by straight moves in joint space, or "pass" through them on a spline.
+        dwell: Time at each waypoint, with "stop" [s].
+        travel_speed: Largest speeds between waypoints [rad/s or m/s]; None for 0.5 rad/s and 0.1 m/s, at most a
             quarter of the limit.
-        approach_speed: Largest speeds on the way to the start; None for 0.25 rad/s and 0.05 m/s, at most a tenth.
+        approach_speed: Largest speeds on the move to the start; None for 0.25 rad/s and 0.05 m/s, at most a tenth.
         acceleration: Largest accelerations [rad/s² or m/s²]; None for the speed limit in a quarter of a second.
         margin: Distance kept from the position limits [rad or m]; None for 0.01 rad and 2 mm.
         speed_share: Share of the speed limits that may be used.
@@ -353,14 +353,14 @@ def plan_replay(
     Args:
         robot: The arm, with the payload it will carry.
         path: The path.
-        speed: Multiple of the taught speed; of way points, of the travel speed.
+        speed: Multiple of the taught speed; of waypoints, of the travel speed.
         start: Where the arm stands [rad or m], shape (n,); None where it will stand at the beginning of the path.
         plant: What will be driven: its limits hold too.
         limits: The limits; None for the tighter of the robot's and the plant's.
         friction: Friction of the joints, to be borne as well; None leaves it out.
         clearance: Links as bars of a radius, and a table, to keep clear of; None checks no collisions, and says so.
         other_robot: Accept a path taught to an arm of another geometry with the same joints.
-        settings: Speeds, margins, how way points are treated.
+        settings: Speeds, margins, how waypoints are treated.
 
     Raises:
         InfeasiblePathError: The arm cannot follow: the first instant, the joint, what to do.
@@ -408,7 +408,7 @@ def plan_replay(
         # The arm stands where it stands: no margin is asked for on the way from there.
         whole = Bounds.of(held, margin=np.zeros(robot.n), acceleration=acceleration, clearance=clearance, **shares)
         if (offence := first_offence(robot, demands(robot, approach, friction), whole)) is not None:
-            raise _refusal(robot, offence, f"the way to the start of path '{path.name}'", None)
+            raise _refusal(robot, offence, f"the move to the start of path '{path.name}'", None)
     return ReplayPlan(
         robot=robot,
         path=mapped,
@@ -466,9 +466,9 @@ def _curve(
     passing = chosen.waypoints == "pass"
     poses = _apart(path.q, by_kind.each(STILL_ROTARY, STILL_LINEAR) if passing else np.full(path.q.shape[1], SAME))
     if len(poses) < 2:
-        raise InputError(f"path '{path.name}': all its way points are the same pose; nothing would move")
+        raise InputError(f"path '{path.name}': all its waypoints are the same pose; nothing would move")
     if passing and len(poses) < len(path.q):
-        notes.append(f"way points left out, as they are where their neighbour is: {len(path.q) - len(poses)}")
+        notes.append(f"waypoints left out, as they are where their neighbour is: {len(path.q) - len(poses)}")
     usual = np.minimum(by_kind.each(0.5, 0.1), 0.25 * by_kind.limits.velocity)
     speed = by_kind.given(chosen.travel_speed, "travel_speed", usual, finite=True)
     gentle = np.minimum(acceleration, speed / 0.5)

@@ -170,7 +170,7 @@ class ReplayReport:
         plan: The plan.
         joints: Tracking errors along the path, per joint.
         tips: ... and of the origins of the last links, in m.
-        approach_largest: Largest error of a joint on the way to the start [rad or m]; NaN without a way.
+        approach_largest: Largest error of a joint on the move to the start [rad or m]; NaN without a way.
         held: Time for which it was paused [s].
         trace: The samples along the path.
         run: What the control loop reports; None for a replay that was made up.
@@ -309,7 +309,7 @@ class Replay:
             rig: The arm, with the model that was planned for.
             plan: The plan.
             law: "pd-gravity"; "pd" leaves gravity out, to compare.
-            gains: Gains; None derives careful ones along the path (control.careful_gains).
+            gains: Gains; None derives default ones along the path (control.default_gains).
             bound: Tracking error at which it is broken off [rad or m], one or n; None for 0.2 rad and 40 mm.
             tolerance: How far from the plan's start the arm may stand [rad or m], one or n; None for 0.02 rad, 5 mm.
 
@@ -450,7 +450,7 @@ class Replay:
             return ""
         joint = int(np.argmax(np.abs(error) / self._bound))
         when = self._playback.plan_time - self.plan.path_begin
-        where = f"at {when:.2f} s of the path" if when >= 0.0 else "on the way to the start"
+        where = f"at {when:.2f} s of the path" if when >= 0.0 else "on the move to the start"
         return (
             f"joint '{self._rig.robot.joint_names[joint]}' was {abs(error[joint]):.3g} rad or m from its path {where}; "
             f"{self._bound[joint]:.3g} is the bound"

@@ -92,7 +92,7 @@ class Teacher:
 
     @property
     def count(self) -> int:
-        """Samples, or way points, that are kept so far."""
+        """Samples, or waypoints, that are kept so far."""
         return len(self._rows)
 
     def start(self) -> None:
@@ -120,14 +120,14 @@ class Teacher:
             self._rows.append((time, sample.q))
 
     def mark(self) -> int:
-        """Keep the present pose as a way point and return how many there are.
+        """Keep the present pose as a waypoint and return how many there are.
 
         Raises:
             InputError: The path is continuous, nothing is being recorded, or there is no sample yet.
         """
         with self._lock:
             if self.kind != "waypoints":
-                raise InputError("way points are marked with kind='waypoints'; this path is continuous")
+                raise InputError("waypoints are marked with kind='waypoints'; this path is continuous")
             if not self._recording or self._newest is None:
                 raise InputError("nothing is being recorded yet; start() first, while samples arrive")
             if not self._rows or self._newest[0] > self._rows[-1][0]:
@@ -148,7 +148,7 @@ class Teacher:
 
         Args:
             name: What it is called.
-            cutoff: Lowest cutoff of the smoothing [Hz]; None smooths nothing. Way points are never smoothed.
+            cutoff: Lowest cutoff of the smoothing [Hz]; None smooths nothing. Waypoints are never smoothed.
             most_moved: How far smoothing may move a joint [rad or m], one or n; None for 0.01 rad and 3 mm.
             trim: Whether idle ends of a continuous path are cut off.
             rate: Rows per second of a continuous path [Hz].
@@ -161,7 +161,7 @@ class Teacher:
         with self._lock:
             rows = list(self._rows)
         if len(rows) < 2:
-            what = "way points were marked" if self.kind == "waypoints" else "samples were recorded"
+            what = "waypoints were marked" if self.kind == "waypoints" else "samples were recorded"
             raise InputError(f"{len(rows)} {what}; a path needs at least 2")
         time, q = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
         turns, trimmed = np.array(rotary(self.robot)), (0.0, 0.0)
@@ -203,7 +203,7 @@ class Teaching(Floating):
         with SignalSafe(plant):
             teaching = Teaching(Rig(plant, robot), kind="waypoints")
             teaching.start()
-            ...  # guide the arm by hand, and at each way point:
+            ...  # guide the arm by hand, and at each waypoint:
             teaching.teacher.mark()
             teaching.stop()
             teaching.wait()
@@ -229,12 +229,12 @@ class Teaching(Floating):
             rig: The arm.
             settings: How it floats.
             kind: "continuous" or "waypoints".
-            mark_every: Mark a way point every so often [s], from the moment it is let go; None only where told.
+            mark_every: Mark a waypoint every so often [s], from the moment it is let go; None only where told.
             began: Called once, from the loop, when the arm is let go and the recording begins.
             each: Called with every good sample while the arm floats, after it was recorded.
 
         Raises:
-            InputError: As of Floating, or way points at even times in a continuous path.
+            InputError: As of Floating, or waypoints at even times in a continuous path.
             SafetyError: As of Floating.
         """
         if mark_every is not None and (kind != "waypoints" or not 0.0 < mark_every <= 1e6):

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...control import PD, PID, FrictionFeedForward, Law, Reference, base_sensor_control
+from ...control import PD, PID, FrictionFeedforward, Law, Reference, base_sensor_control
 from ...dynamics import Dahl
 from ...errors import DataFileError, InputError
 from ...foundation import Array, PublishedData, frozen, read_toml, write_atomically
@@ -100,7 +100,7 @@ def natural_frequency(bandwidth: float, damping: float) -> float:
 
 SCHEMA = "counterpoise/gains-1"
 FRICTION_SHARE = 0.9
-"""Share of the learned friction that is sent ahead: a law that claims too much pushes the joint."""
+"""Share of the learned friction that is fed forward: a law that claims too much pushes the joint."""
 _NO_FRICTION = Dahl(0.0, 0.0, 1.0)
 _GAINS = ("kp", "kd", "ki", "k_int")
 _FRICTION = ("forward", "backward", "presliding")
@@ -117,7 +117,7 @@ class LawGains(PublishedData):
         kd: K_d [N m s/rad or N s/m].
         ki: K_i of a PID or PI [N m/(rad s) or N/(m s)]; 0 elsewhere.
         k_int: Integral gain of the torque loop [1/s]; 0 elsewhere.
-        friction: Friction of each joint as the plate showed it, of which FRICTION_SHARE is sent ahead of a reference;
+        friction: Friction of each joint as the plate showed it, of which FRICTION_SHARE is fed forward in a reference;
             None where it was not learned.
     """
 
@@ -172,7 +172,7 @@ class LawGains(PublishedData):
             reference: What to follow; None holds the pose the arm has at the start.
             sensor: The base sensor, for the laws that use one.
             reach: Largest position errors that K_p acts on [rad or m], shape (n,); None for any.
-            settings: Passed on to base_sensor_control: form, feed_forward, gravity and so on.
+            settings: Passed on to base_sensor_control: form, feedforward, gravity and so on.
 
         Raises:
             InputError: The law needs a base sensor, or the joints are not the robot's.
@@ -182,7 +182,7 @@ class LawGains(PublishedData):
             raise InputError(f"gains are for {list(self.joint_names)}, the robot has {list(robot.joint_names)}")
         ahead: tuple[Law, ...] = ()
         if self.friction is not None and reference is not None:
-            ahead = (FrictionFeedForward(reference, self.friction, FRICTION_SHARE),)
+            ahead = (FrictionFeedforward(reference, self.friction, FRICTION_SHARE),)
         if self.kind in WITH_PLATE:
             if sensor is None:
                 raise InputError(f"'{self.kind}' needs the plate: give sensor=, tared")

@@ -93,7 +93,7 @@ def fit_dahl(path: Array, friction: Array) -> tuple[Dahl, float]:
     """
     steps = np.diff(path)
     if not (steps > 0.0).any() or not (steps < 0.0).any():
-        raise InputError("the joint did not move to and fro; its friction cannot be told")
+        raise InputError("the joint did not move to and fro; its friction is not identifiable")
     best: tuple[float, float, Array] | None = None
     for presliding in np.geomspace(LEAST_PRESLIDING, MOST_PRESLIDING, CANDIDATES).tolist():
         rows = _responses(steps, presliding)

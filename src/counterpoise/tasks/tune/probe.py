@@ -26,7 +26,7 @@ from ...control import (
     Plant,
     RunReport,
     SignalSafe,
-    careful_gains,
+    default_gains,
     plate_of,
     soft_reach,
 )
@@ -390,7 +390,7 @@ class Prober:
 
 def holding_gains(rig: Rig, q: Array) -> LawGains:
     """Return gains of a PD with which an arm that nobody has tuned holds its pose."""
-    careful = careful_gains(rig.robot, q, rig.plant.effort_limit, rig.plant.dt)
+    careful = default_gains(rig.robot, q, rig.plant.effort_limit, rig.plant.dt)
     zero = np.zeros(rig.robot.n)
     return LawGains("pd", rig.robot.joint_names, careful.kp, careful.kd, zero, zero)
 
@@ -408,7 +408,7 @@ def tared_loop(rig: Rig, sensor: BaseSensor | None, rule: TuningRule, *, settle:
         InputError: The plate gave no reading that can be used, or the arm would not stand still.
     """
     plant = rig.plant
-    gains = careful_gains(rig.robot, plant.read().q, plant.effort_limit, plant.dt)
+    gains = default_gains(rig.robot, plant.read().q, plant.effort_limit, plant.dt)
     loop = rig.loop(rig.with_gravity(PD(gains.kp, gains.kd, reach=gains.reach)))
     if settle > 0.0:
         loop.run(settle, then="keep")

@@ -196,7 +196,7 @@ INTEGRAL_START, INTEGRAL_GROWTH, MOST_INTEGRAL = 0.25, 1.25, 8.0
 PROOFS = 6
 """How often the last gain is lowered because the structure swings when it is tried for longer."""
 MOST_STIFFNESS = 512.0
-"""Largest K_p tried without a derivative, as a multiple of the careful one."""
+"""Largest K_p tried without a derivative, as a multiple of the default one."""
 FROM_LOW_GAINS: tuple[LawKind, ...] = ("pd", "bsc")
 """Laws whose search begins with gains that are calm on any inertia above the links'."""
 
@@ -222,7 +222,7 @@ def tuned(
         tuning = tuned(lambda: Rig(made.single_joint(), robot), "bsc")
         law = tuning.gains.laws(rig, reference, sensor=sensor)
 
-    Joints are tuned one after the other; those not tuned yet hold with careful gains. Every experiment goes through
+    Joints are tuned one after the other; those not tuned yet hold with default gains. Every experiment goes through
     ControlLoop and its safety filter, moves by a few degrees and ends in the safe stop. Inertias, rotors included, and
     gravity are the model's.
 

@@ -64,7 +64,7 @@ class Gains:
     reach: Array | None = None
 
 
-def careful_gains(
+def default_gains(
     robot: Robot, q: Array, effort_limit: Array, dt: float, *, stiffness: float = 1.0, heaviest: Robot | None = None
 ) -> Gains:
     """Return gains by the rule above.
@@ -127,16 +127,16 @@ def least_frequency(dt: float) -> float:
 def softest_gains(
     robot: Robot, poses: Iterable[Array], effort_limit: Array, dt: float, *, heaviest: Robot | None = None
 ) -> Gains:
-    """Return, per joint, the lowest of the careful gains at some poses: inertias vary with the pose.
+    """Return, per joint, the lowest of the default gains at some poses: inertias vary with the pose.
 
     Args:
         robot: The arm, payload included.
         poses: Where its inertias are taken [rad or m], each of shape (n,).
         effort_limit: Largest torques [N m or N], shape (n,).
         dt: Time between two ticks [s].
-        heaviest: See careful_gains.
+        heaviest: See default_gains.
     """
-    found = [careful_gains(robot, pose, effort_limit, dt, heaviest=heaviest) for pose in poses]
+    found = [default_gains(robot, pose, effort_limit, dt, heaviest=heaviest) for pose in poses]
     kp, ki, kd = (frozen(np.min([getattr(one, name) for one in found], axis=0)) for name in ("kp", "ki", "kd"))
     reaches = [one.reach for one in found if one.reach is not None]
     return Gains(kp, ki, kd, frozen(np.min(reaches, axis=0)) if reaches else None)

@@ -11,16 +11,16 @@ from counterpoise.errors import InputError
 from counterpoise.foundation import Array
 from counterpoise.identification import PosePlan, arrivals
 from counterpoise.plants import preset
-from counterpoise.tasks import BothSides, Recording, Rig
+from counterpoise.tasks import BidirectionalApproach, Recording, Rig
 
 SCARA = cp.load("scara")
 START = np.array([0.0, 0.1, -0.06, 0.2])
 PLAN = PosePlan.of(SCARA, [[0.4, -0.2, -0.08, 0.3], [-0.1, 0.5, -0.05, 0.0]], dwell=0.4, settle=0.1)
 
 
-def begun() -> BothSides:
+def begun() -> BidirectionalApproach:
     """The reference, reset."""
-    reference = BothSides(PLAN)
+    reference = BidirectionalApproach(PLAN)
     reference.reset(START)
     return reference
 
@@ -69,7 +69,7 @@ def test_every_pose_is_reached_from_above_and_from_below() -> None:
 
 def test_shortened_offsets_are_used() -> None:
     """What approach_within() returns replaces the plan's approach."""
-    reference = BothSides(PLAN, 0.5 * np.broadcast_to(PLAN.approach, PLAN.poses.shape))
+    reference = BidirectionalApproach(PLAN, 0.5 * np.broadcast_to(PLAN.approach, PLAN.poses.shape))
     reference.reset(START)
     first = reference.windows[0]
     assert reference.at(first.creep).q == pytest.approx(PLAN.poses[0] + 0.5 * PLAN.approach)
@@ -77,7 +77,7 @@ def test_shortened_offsets_are_used() -> None:
 
 def test_it_waits_before_the_first_move() -> None:
     """The same motion, later by the wait; until then the arm is left where it is."""
-    later, now = BothSides(PLAN, wait=0.5), begun()
+    later, now = BidirectionalApproach(PLAN, wait=0.5), begun()
     later.reset(START)
     assert later.duration == pytest.approx(now.duration + 0.5)
     for time in (0.0, 0.3, 0.5):
@@ -89,7 +89,7 @@ def test_it_waits_before_the_first_move() -> None:
 
 def test_it_travels_more_gently_when_told() -> None:
     """Four times the rise time is a quarter of the acceleration; creeping stays as it is."""
-    gentle = BothSides(PLAN, rise_time=2.0)
+    gentle = BidirectionalApproach(PLAN, rise_time=2.0)
     gentle.reset(START)
     times = np.arange(0.0, gentle.windows[0].creep, 2e-3)
     dq = np.array([gentle.at(time).dq for time in times])
@@ -110,11 +110,11 @@ def test_it_says_when_the_arm_is_measured() -> None:
 def test_misuse_is_refused() -> None:
     """Not reset, other joints, other shapes."""
     with pytest.raises(InputError, match="not reset"):
-        BothSides(PLAN).at(0.0)
+        BidirectionalApproach(PLAN).at(0.0)
     with pytest.raises(InputError, match="4 joints"):
-        BothSides(PLAN).reset(np.zeros(3))
+        BidirectionalApproach(PLAN).reset(np.zeros(3))
     with pytest.raises(InputError, match="offsets"):
-        BothSides(PLAN, np.ones((1, 4)))
+        BidirectionalApproach(PLAN, np.ones((1, 4)))
 
 
 @pytest.mark.parametrize(("name", "integral"), [("puma550", ()), ("wam7", ("joint3", "joint7"))])

@@ -1,4 +1,4 @@
-"""Careful gains: their bounds, on every bundled arm."""
+"""default gains: their bounds, on every bundled arm."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control.default_gains import FULL_EFFORT_AT, ROTOR_TICKS, careful_gains, softest_gains
+from counterpoise.control.gains import FULL_EFFORT_AT, ROTOR_TICKS, default_gains, softest_gains
 from counterpoise.dynamics import joint_inertias
 
 ARMS = [entry.name for entry in cp.catalog()]
@@ -19,7 +19,7 @@ def test_gains_respect_their_bounds(name: str, dt: float) -> None:
     robot = cp.load(name)
     q = np.random.default_rng(0).uniform(np.maximum(robot.lower, -1.0), np.minimum(robot.upper, 1.0))
     limit = np.where(np.isfinite(robot.effort_limit), robot.effort_limit, 100.0)
-    gains = careful_gains(robot, q, limit, dt)
+    gains = default_gains(robot, q, limit, dt)
     inertia = joint_inertias(robot, q)
     assert np.all(gains.kp > 0.0) and np.all(gains.kd > 0.0)
     assert np.all(gains.kp <= limit / FULL_EFFORT_AT * (1.0 + 1e-12))
@@ -31,16 +31,16 @@ def test_gains_respect_their_bounds(name: str, dt: float) -> None:
 def test_slow_loops_are_soft() -> None:
     """Ten times the period is at least as soft, joint by joint."""
     robot = cp.load("wam7")
-    fast = careful_gains(robot, np.zeros(7), robot.effort_limit, 2e-3)
-    slow = careful_gains(robot, np.zeros(7), robot.effort_limit, 2e-2)
+    fast = default_gains(robot, np.zeros(7), robot.effort_limit, 2e-3)
+    slow = default_gains(robot, np.zeros(7), robot.effort_limit, 2e-2)
     assert np.all(slow.kp < fast.kp)
 
 
 def test_stiffness_scales_position_gain() -> None:
     """Twice the stiffness is twice K_p; damping follows at most by its root."""
     robot = cp.load("puma560")
-    plain = careful_gains(robot, np.zeros(6), robot.effort_limit, 1.0 / 300.0)
-    stiff = careful_gains(robot, np.zeros(6), robot.effort_limit, 1.0 / 300.0, stiffness=2.0)
+    plain = default_gains(robot, np.zeros(6), robot.effort_limit, 1.0 / 300.0)
+    stiff = default_gains(robot, np.zeros(6), robot.effort_limit, 1.0 / 300.0, stiffness=2.0)
     assert stiff.kp == pytest.approx(2.0 * plain.kp)
     assert np.all(stiff.kd <= np.sqrt(2.0) * plain.kd * (1.0 + 1e-12))
 
@@ -56,8 +56,8 @@ def test_unknown_rotors_get_the_soft_law(name: str) -> None:
     """Gains of the links alone, no integral, and a spring that drives no faster than 0.2 rad/s or 0.05 m/s."""
     robot = unknown(name)
     q = 0.5 * (np.maximum(robot.lower, -1.0) + np.minimum(robot.upper, 1.0))
-    gains = careful_gains(robot, q, robot.effort_limit, 2e-3)
-    links = careful_gains(robot.with_rotor_inertia(np.zeros(robot.n)), q, robot.effort_limit, 2e-3)
+    gains = default_gains(robot, q, robot.effort_limit, 2e-3)
+    links = default_gains(robot.with_rotor_inertia(np.zeros(robot.n)), q, robot.effort_limit, 2e-3)
     assert gains.kp == pytest.approx(links.kp) and gains.kd == pytest.approx(links.kd)
     assert np.all(gains.ki == 0.0) and np.all(links.ki > 0.0) and links.reach is None
     assert gains.reach is not None
@@ -67,8 +67,8 @@ def test_unknown_rotors_get_the_soft_law(name: str) -> None:
 def test_one_unknown_rotor_softens_its_joint_alone() -> None:
     """The others keep what they have."""
     robot = cp.load("puma560")
-    known = careful_gains(robot, np.zeros(6), robot.effort_limit, 1.0 / 300.0)
-    mixed = careful_gains(robot.with_rotor_inertia({"joint6": None}), np.zeros(6), robot.effort_limit, 1.0 / 300.0)
+    known = default_gains(robot, np.zeros(6), robot.effort_limit, 1.0 / 300.0)
+    mixed = default_gains(robot.with_rotor_inertia({"joint6": None}), np.zeros(6), robot.effort_limit, 1.0 / 300.0)
     assert mixed.reach is not None and np.isinf(mixed.reach[:5]).all() and np.isfinite(mixed.reach[5])
     assert mixed.ki[5] == 0.0 and np.all(mixed.ki[:5] > 0.0)
     assert mixed.kp[:5] == pytest.approx(known.kp[:5], rel=0.05)
@@ -79,6 +79,6 @@ def test_the_softest_of_some_poses_keeps_the_reach() -> None:
     robot = unknown("puma560")
     poses = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 6))
     found = softest_gains(robot, poses, robot.effort_limit, 2e-3)
-    each = [careful_gains(robot, pose, robot.effort_limit, 2e-3) for pose in poses]
+    each = [default_gains(robot, pose, robot.effort_limit, 2e-3) for pose in poses]
     assert found.reach is not None
     assert found.reach == pytest.approx(np.min([one.reach for one in each], axis=0))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control.friction import FrictionFeedForward
+from counterpoise.control.friction import FrictionFeedforward
 from counterpoise.control.reference import Triangle
 from counterpoise.dynamics import Dahl
 from counterpoise.lab import follow, rms, run_laws
@@ -22,9 +22,9 @@ GAINS = LawGains("bsc", ("joint1",), [206.0], [27.0], [0.0], [100.0])
 
 
 def test_it_is_the_friction_along_the_reference() -> None:
-    """Zero at the start, then the law along the desired path times the share; a reset begins anew."""
+    """Zero at the start, then the law along the desired path times the fraction; a reset begins anew."""
     reference = Triangle([1e-3], 1.0)
-    law = FrictionFeedForward(reference, [LAW], 0.5)
+    law = FrictionFeedforward(reference, [LAW], 0.5)
     here = Sample(0.0, np.zeros(1), np.zeros(1), np.zeros(1))
     law.reset(here)
     times = np.arange(100) * 0.01
@@ -36,14 +36,14 @@ def test_it_is_the_friction_along_the_reference() -> None:
 
 
 def test_wrong_numbers_of_joints_are_refused() -> None:
-    """No law, another number of joints than the arm's, a share above one."""
+    """No law, another number of joints than the arm's, a fraction above one."""
     reference = Triangle([1e-3], 1.0)
     with pytest.raises(cp.InputError, match="Dahl"):
-        FrictionFeedForward(reference, [])
-    with pytest.raises(cp.InputError, match="share"):
-        FrictionFeedForward(reference, [LAW], 1.2)
+        FrictionFeedforward(reference, [])
+    with pytest.raises(cp.InputError, match="friction_fraction"):
+        FrictionFeedforward(reference, [LAW], 1.2)
     with pytest.raises(cp.InputError, match="2 joints"):
-        FrictionFeedForward(reference, [LAW, LAW]).reset(Sample(0.0, np.zeros(1), np.zeros(1), np.zeros(1)))
+        FrictionFeedforward(reference, [LAW, LAW]).reset(Sample(0.0, np.zeros(1), np.zeros(1), np.zeros(1)))
 
 
 def test_fit_finds_the_law_back() -> None:
@@ -71,7 +71,7 @@ def test_learned_friction_makes_fine_motion_finer() -> None:
     assert learned.law.presliding == pytest.approx(float(friction.presliding[0]), rel=0.5)
     reference = Triangle([math.radians(0.1)], 10.0)
     plain = follow(Rig(made(seed=5), robot), GAINS, reference, 12.5).after(2.5)
-    ahead = FrictionFeedForward(reference, [learned.law], 0.9)
+    ahead = FrictionFeedforward(reference, [learned.law], 0.9)
     helped = run_laws(
         Rig(made(seed=5), robot),
         lambda plant, sensor: (*GAINS.laws(Rig(plant, robot), reference, sensor=sensor), ahead),
