@@ -228,7 +228,8 @@ def test_an_interruption_leaves_nothing_behind(tiny: Path, tmp_path: Path, how: 
     before, copies = files_of(tiny), tmp_path / "copies"
     copies.mkdir()
     code = (
-        "import importlib.util, sys; from pathlib import Path\n"
+        "import importlib.util, signal, sys; from pathlib import Path\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # tests in the background ignore it
         f"spec = importlib.util.spec_from_file_location('mutants', {str(SCRIPT)!r})\n"
         "module = sys.modules['mutants'] = importlib.util.module_from_spec(spec)\n"
         "spec.loader.exec_module(module)\n"

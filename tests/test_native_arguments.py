@@ -342,7 +342,7 @@ SAMPLE: dict[str, Any] = {
     "time": 0.0,
     "q": np.zeros(2),
     "dq": np.zeros(2),
-    "effort": np.zeros(2),
+    "tau": np.zeros(2),
     "wrench": None,
     "flags": 0,
 }

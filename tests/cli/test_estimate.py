@@ -53,7 +53,7 @@ def test_table_has_numbers_for_joints_that_speak_and_words_for_those_that_do_not
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("USABLE: torques of")
     lines = {line.split()[0]: line for line in result.stdout.splitlines() if line.startswith("joint")}
-    assert "no information" in lines["joint6"] and "no information" not in lines["joint2"]
+    assert "unknown" in lines["joint6"] and "unknown" not in lines["joint2"]
     assert "No information on joint3" in result.stdout
     assert "Motor − plate is friction" in result.stdout
 

@@ -57,9 +57,10 @@ def test_states_of_a_seven_joint_arm_reach_a_client() -> None:
 )
 def test_a_killed_server_leaves_the_arm_in_its_safe_state(arm: str, number: signal.Signals, stop: str) -> None:
     """The process ends by itself, with exit code 0, after the loop's safe stop and the plant's own."""
-    # Tests that were started in the background ignore SIGINT, and so would the server: it must be as from a terminal.
+    # Tests that were started in the background ignore SIGINT and SIGHUP, and so would the server: it must be as from
+    # a terminal.
     start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    start += "from counterpoise.cli.main import main; main()"
+    start += "signal.signal(signal.SIGHUP, signal.SIG_DFL)\nfrom counterpoise.cli.main import main; main()"
     command = [sys.executable, "-c", start, "view", arm, "--port", "18096", "--json"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None

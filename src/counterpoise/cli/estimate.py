@@ -72,7 +72,7 @@ def _row(joint: JointSummary) -> tuple[str, ...]:
     name = f"{printable(joint.name)} [{joint.unit}]"
     share = f"{joint.valid:.0%}"
     if not joint.informative:
-        return (name, "no information", number(joint.band), "–", "–", share, number(joint.effort), "–")
+        return (name, "unknown", number(joint.band), "–", "–", share, number(joint.effort), "–")
     moving = number(joint.dynamic) if joint.dynamic_informative else "in its band"
     bands = (number(joint.band), number(joint.dynamic_band))
     compared = (number(joint.effort), number(joint.effort_difference))
@@ -110,7 +110,7 @@ def print_friction(robot: Robot, friction: PlateFriction) -> None:
 def _friction_row(joint: JointFriction, unit: str) -> tuple[str, ...]:
     name = f"{printable(joint.name)} [{unit}]"
     if not joint.determined:
-        return (name, "no information", *["–"] * 8)
+        return (name, "unknown", *["–"] * 8)
     gain = (f"{joint.gain:.3f}", f"{joint.gain_std:.3f}") if joint.gain_determined else ("1?", "–")
     load = "–" if math.isnan(joint.load) else f"{joint.load:.1%}"
     values = (

@@ -27,7 +27,7 @@ def test_friction_and_gains_of_a_simulated_arm(study, arm, informed) -> None:
         assert study.curve_error(run, found, joint) < 0.05
         assert entry.gain == pytest.approx(run.gains[joint], rel=0.02)
         assert entry.rotor_inertia == pytest.approx(run.robot.rotor_inertia[joint], rel=0.2)
-    assert not found.joints[-1].determined and "plate says nothing" in found.joints[-1].reason
+    assert not found.joints[-1].determined and "no information" in found.joints[-1].reason
     for joint, entry in enumerate(found.joints[informed:], informed):
         # What is printed of a wrist at all lies near the truth.
         assert not entry.determined or abs(entry.gain - run.gains[joint]) < max(4.0 * entry.gain_std, 0.02)
