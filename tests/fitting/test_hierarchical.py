@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import pytest
@@ -290,6 +291,42 @@ def test_a_rare_size_is_the_mixture_of_two_posteriors(seed: int, rows: int) -> N
     away = means - weights @ means
     expected = sum(w * each for w, each in zip(weights, covariances, strict=True)) + (away.T * weights) @ away
     np.testing.assert_allclose(found.covariance, expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("push", [0.0, 20.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_rare_sizes_are_the_mixture_of_all_combinations(seed: int, push: float) -> None:
+    """Three unknowns that may be large, two of them of one joint and much alike, against all eight regressions.
+
+    Few rows that are far from what the usual sizes explain make posteriors of single unknowns that lie far apart; what
+    one of them could be must then not count as evidence for another one.
+    """
+    one, sigma = problem(seed, rows=3), np.array([0.1, 0.2])
+    one.C[1][:, 2] = one.C[1][:, 0] + 0.2 * one.C[1][:, 2]
+    one.y[1][:] += push * one.C[1][:, 0]
+    rare = [Rare(2, 0.3, np.array([6.0, 7.0])), Rare(0, 0.1, np.array([0.0, 5.0]))]
+    unknowns = [(0, 2, 6.0, 0.3), (1, 2, 7.0, 0.3), (1, 0, 5.0, 0.1)]
+    usual = fixed(one, roots(0), sigma, np.ones(2))
+    found = usual.moments(rare)
+    weights, means, covariances = [], [], []
+    for chosen in product([False, True], repeat=3):
+        grown, scale, share = [each.copy() for each in one.C], np.ones(len(usual.mean)), 0.0
+        for (joint, column, large, often), some in zip(unknowns, chosen, strict=True):
+            factor = large / LAMBDA[column] if some else 1.0
+            grown[joint][:, column] *= factor
+            scale[SHARED + joint * len(KINDS) + column] = factor
+            share += np.log(often if some else 1.0 - often)
+        each = fixed(Problem(one.A, grown, one.y, one.x, one.z), roots(0), sigma, np.ones(2))
+        weights.append(share + each.evidence - usual.evidence)
+        means.append(scale * each.mean)
+        covariances.append(np.outer(scale, scale) * each.covariance)
+    total = np.logaddexp.reduce(weights)
+    likely, mean = np.exp(np.array(weights) - total), np.array(means)
+    assert found.evidence - usual.evidence == pytest.approx(total, rel=1e-6, abs=1e-9)
+    np.testing.assert_allclose(found.mean, likely @ mean, rtol=1e-5, atol=1e-7)
+    away = mean - likely @ mean
+    expected = sum(w * each for w, each in zip(likely, covariances, strict=True)) + (away.T * likely) @ away
+    np.testing.assert_allclose(found.covariance, expected, rtol=1e-5, atol=1e-7)
 
 
 def test_a_rare_size_that_is_no_larger_changes_nothing() -> None:

@@ -37,6 +37,8 @@ LEAST_EFFORT = 0.01
 """Effort that a joint is taken to have at least for that, as a share of the largest joint's."""
 LEAST_START = 1e-5
 """Noise that the search begins with at least, as a share of the effort: exact data would make it lose all digits."""
+COMBINATIONS = 16
+"""Most combinations of usual and large unknowns that are followed."""
 ROUNDS = 40
 """Most rounds of the search for λ and σ."""
 SETTLED = 0.03
@@ -153,33 +155,51 @@ class HierarchicalPosterior:
     def moments(self, rare: Sequence[Rare] = ()) -> Moments:
         """Return evidence, mean and covariance, with unknowns that are large at few joints counted in.
 
-        For each of them there are two hypotheses, the usual size and the large one, each as likely as it makes the
-        data; the result has the moments of their average. Unknowns are taken one after the other.
+        Each of them has the usual size or the large one. Every combination has a posterior of its own, as likely as it
+        makes the data; the result has the moments of their average. Only the COMBINATIONS likeliest are followed.
 
         Args:
             rare: Own unknowns that may be much larger than they usually are.
         """
         width = self.sizes.shape[1]
-        evidence, mean, covariance = self.evidence, self.mean.copy(), self.covariance.copy()
+        found: list[tuple[Array, ...]] = []
         for kind in rare:
             usual = self.sizes[:, kind.column]
-            large = np.flatnonzero(kind.sizes > usual)
-            places = len(self.shared) + large * width + kind.column
-            sizes = usual[large], kind.sizes[large]
-            gains, _, variances = _two_sizes(mean[places], np.diag(covariance)[places], *sizes)
+            joints = np.flatnonzero(kind.sizes > usual)
+            places = len(self.shared) + joints * width + kind.column
+            sizes = usual[joints], kind.sizes[joints]
+            gains, _, variances = _two_sizes(self.mean[places], np.diag(self.covariance)[places], *sizes)
             share = kind.share_after(gains, variances / sizes[1] ** 2)
-            for place, one, other_one in zip(places.tolist(), *sizes, strict=True):
-                value, variance = mean[place], covariance[place, place]
-                gain, other, other_variance = _two_sizes(value, variance, one, other_one)
-                odds = np.log(share) + gain
-                total = float(np.logaddexp(np.log1p(-share), odds))
-                likely = np.exp(odds - total)
-                spread = likely * (other_variance - variance) + likely * (1.0 - likely) * (other - value) ** 2
-                along = covariance[:, place] / variance
-                evidence += total
-                mean += along * (likely * (other - value))
-                covariance += np.outer(along, along) * spread
-        return Moments(evidence, mean, covariance)
+            found.append((places, *sizes, np.full(len(places), share)))
+        places, usual, large, share = (
+            (np.concatenate(parts) for parts in zip(*found, strict=True)) if found else [np.zeros(0)] * 4
+        )
+        if not len(places):
+            return Moments(self.evidence, self.mean, self.covariance)
+        own = self.covariance[np.ix_(places, places)]
+        likely, mean, covariance = np.zeros(1), self.mean[places][None], own[None]
+        for place in range(len(places)):
+            value, variance = mean[:, place], covariance[:, place, place]
+            gains, other, other_variance = _two_sizes(value, variance, usual[place], large[place])
+            along = covariance[:, :, place] / variance[:, None]
+            spread = along[:, :, None] * along[:, None, :] * (other_variance - variance)[:, None, None]
+            likely = np.concatenate([likely + np.log1p(-share[place]), likely + np.log(share[place]) + gains])
+            mean = np.concatenate([mean, mean + along * (other - value)[:, None]])
+            covariance = np.concatenate([covariance, covariance + spread])
+            kept = np.argsort(-likely, kind="stable")[:COMBINATIONS]
+            likely, mean, covariance = likely[kept], mean[kept], covariance[kept]
+        evidence = float(np.logaddexp.reduce(likely))
+        weights = np.exp(likely - evidence)
+        average = weights @ mean
+        away = mean - average
+        spread = np.tensordot(weights, covariance, 1) + (weights[:, None] * away).T @ away
+        # Beside these unknowns all others keep what they are for given values of them.
+        along = np.linalg.solve(own, self.covariance[places]).T
+        return Moments(
+            self.evidence + evidence,
+            self.mean + along @ (average - self.mean[places]),
+            self.covariance + along @ (spread - own) @ along.T,
+        )
 
 
 def _two_sizes(value: Array, variance: Array, usual: Array, large: Array) -> tuple[Array, Array, Array]:
