@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from certificate_arms import Array
 from certificate_case import Case, tolerance
 from certificate_findings import Said, said_of
@@ -28,6 +29,8 @@ from counterpoise.recording import LogMapping
 
 SURE = 1.96
 """Standard deviations of a 95 % interval."""
+EDGE = 0.01
+"""How far beyond the stated range a pose may be [rad or m]: what noise and filters do."""
 COVERED = 2.0
 """Standard deviations whose coverage is counted."""
 
@@ -234,18 +237,22 @@ def _compared(case: Case, fit: Fit, posterior: LoadPosterior, fix: _Fix) -> dict
     """Return errors, tolerances and what was stated, in the case's joint order."""
     order = [fit.robot.joint_names.index(name) for name in case.names]
     q = _as_read(fix, case.q_recorded, order)
-    load = _fitted_unit(fit, fix, case.load_recorded, case.load_torque)
+    kept = _calibrated_range(fit, q)
+    q = q[kept]
+    load = _fitted_unit(fit, fix, case.load_recorded, case.load_torque)[kept]
     limit = np.abs(_fitted_unit(fit, fix, case.limit_recorded, case.limit_torque))
     offset = fix.efforts(case.offset_recorded) + fix.offsets()
     missed = holding_efforts(fit, q, offsets=False)[:, order] - load
     bias = np.mean(missed, axis=0)
-    missed -= np.where(case.springs, bias, 0.0)
+    # Of a spring, the constant part and an offset are one: the rest position of a fitted one is in the fitted offset.
+    sprung = case.springs | _sprung(fit, case.names)
+    missed -= np.where(sprung, bias, 0.0)
     together = holding_efforts(fit, q, offsets=True)[:, order] - load - offset
     allowed = tolerance(load, limit)
     stated = stated_errors(fit, posterior, q)
     std = stated.std[:, order]
     # A joint that carries no weight, such as a vertical axis, is known exactly and says nothing of deviations.
-    counted = case.measured & ~case.springs & np.isfinite(std).all(axis=0) & (std.max(axis=0) > 1e-9 * allowed)
+    counted = case.measured & ~sprung & np.isfinite(std).all(axis=0) & (std.max(axis=0) > 1e-9 * allowed)
     error = np.sqrt(np.mean(missed**2, axis=0))
     elsewhere, elsewhere_allowed = _elsewhere(case, fit, fix, order)
     known = Known(
@@ -254,7 +261,7 @@ def _compared(case: Case, fit: Fit, posterior: LoadPosterior, fix: _Fix) -> dict
         held=missed - np.mean(missed, axis=0) if "offset" in case.unknown else together,
         doubt=np.zeros(len(allowed)) if case.doubt is None else case.doubt * limit,
         allowed=allowed,
-        friction=_friction(case, fit, fix),
+        friction=_friction(case, fit, fix, kept),
         elsewhere=elsewhere,
         elsewhere_allowed=elsewhere_allowed,
         measured=case.measured,
@@ -301,10 +308,26 @@ def _fitted_unit(fit: Fit, fix: _Fix, recorded: Array, torque: Array) -> Array:
     return found
 
 
-def _friction(case: Case, fit: Fit, fix: _Fix) -> Array | None:
+def _sprung(fit: Fit, names: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Return which joints the calibration gave a spring or a counterbalance, shape (n,), case's order."""
+    terms = fit.model.terms
+    own = {name for kind in ("spring", "counterbalance") for name in terms.joints(kind, fit.model.joint_names)}
+    return np.array([name in own for name in names])
+
+
+def _calibrated_range(fit: Fit, q: Array) -> npt.NDArray[np.bool_]:
+    """Return which poses are in the range that the file states, shape (m,): what the calibration speaks of.
+
+    A filter leaves out the ends of a recording; where the path grows, the arm went farthest there.
+    """
+    inside = np.all((q >= fit.data.lower - EDGE) & (q <= fit.data.upper + EDGE), axis=1)
+    return inside if inside.any() else np.ones(len(q), dtype=bool)
+
+
+def _friction(case: Case, fit: Fit, fix: _Fix, kept: npt.NDArray[np.bool_]) -> Array | None:
     if case.friction is None:
         return None
-    return np.abs(_fitted_unit(fit, fix, case.friction.recorded, case.friction.torque))
+    return np.abs(_fitted_unit(fit, fix, case.friction.recorded, case.friction.torque))[kept]
 
 
 def _elsewhere(case: Case, fit: Fit, fix: _Fix, order: Sequence[int]) -> tuple[Array | None, Array | None]:
@@ -315,7 +338,8 @@ def _elsewhere(case: Case, fit: Fit, fix: _Fix, order: Sequence[int]) -> tuple[A
     load = _fitted_unit(fit, fix, there.load_recorded, there.load_torque)
     limit = np.abs(_fitted_unit(fit, fix, case.limit_recorded, case.limit_torque))
     missed = holding_efforts(fit, _as_read(fix, there.q_recorded, order), offsets=False)[:, order] - load
-    missed -= np.where(case.springs, np.mean(missed, axis=0), 0.0)
+    sprung = case.springs | _sprung(fit, case.names)
+    missed -= np.where(sprung, np.mean(missed, axis=0), 0.0)
     return missed, tolerance(load, limit)
 
 
@@ -346,6 +370,8 @@ def _verdict(fit: Fit, posterior: LoadPosterior) -> dict[str, Any]:
         ],
         "strengths": _plain(posterior.weights),
         "widened": _plain(posterior.widened),
+        "free": dict(zip(fit.model.joint_names, _plain(posterior.free), strict=True)),
+        "elsewhere": _plain(posterior.elsewhere),
     }
 
 

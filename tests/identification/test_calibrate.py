@@ -11,7 +11,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.doctor import Consequence, Finding, LogFault
 from counterpoise.fitting import CadPrior, StaticPoses, Terms, static_poses, unphysical_links
-from counterpoise.identification import posterior_search
+from counterpoise.identification import load_posterior, posterior_search
 from counterpoise.identification.calibration import calibrate
 from counterpoise.identification.fit import Fit
 from counterpoise.identification.pose_design import design_poses
@@ -266,6 +266,49 @@ def test_a_spring_enters_the_model_where_it_shows_well_and_else_widens_the_error
     assert weak.errors.gravity[1] > 3.0 * found.errors.gravity[1]
     held = np.sqrt(np.mean((weak.robot.gravity(log.q) - truth.gravity(log.q))[:, 1] ** 2))
     assert held <= weak.errors.gravity[1]
+
+
+def test_the_load_of_a_sprung_joint_does_not_depend_on_where_its_angle_is_counted_from() -> None:
+    """k q of a joint that has made four turns is 500 N m, and its offset takes them back: neither is load."""
+    robot = cp.load("planar3")
+    log = motion(other_masses(robot), noise=0.1)
+    tau = np.array(log.tau)
+    tau[:, 1] += 20.0 * (log.q[:, 1] - log.q[:, 1].mean())
+    near, far = (calibrate(robot, replace(log, tau=tau, q=log.q + [0.0, turned, 0.0])) for turned in (0.0, 8.0 * np.pi))
+    assert far.model.terms.spring == ("joint2",)
+    np.testing.assert_allclose(far.errors.gravity_size, near.errors.gravity_size, rtol=1e-6)
+    np.testing.assert_allclose(far.errors.tolerated, near.errors.tolerated, rtol=1e-6)
+    np.testing.assert_allclose(near.errors.gravity_size, np.sqrt(np.mean(tau**2, axis=0)), rtol=0.1)
+
+
+def test_a_spring_in_a_small_range_is_no_part_of_the_model() -> None:
+    """Friction that builds up over some hundredths of a radian looks the same there."""
+    robot = cp.load("planar3")
+    truth = other_masses(robot)
+    log = motion(truth, noise=0.02, moving=(0, 2))
+    q, dq = np.array(log.q), np.array(log.dq)
+    time = np.asarray(log.time)
+    q[:, 1], dq[:, 1] = 0.1 * np.sin(0.5 * time), 0.05 * np.cos(0.5 * time)
+    tau = truth.inverse_dynamics(q, dq, np.gradient(dq, time, axis=0)) + 0.02 * np.random.default_rng(0).normal(
+        size=q.shape
+    )
+    tau[:, 1] += 60.0 * q[:, 1]
+    found = calibrate(robot, replace(log, q=q, dq=dq, tau=tau), findings=())
+    assert not found.model.terms.spring
+    assert any("joint2 may show a spring" in note for note in found.notes)
+
+
+def test_the_description_makes_an_error_at_most_three_times_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a small region weight and offset are one to the data, and a drive with a wrong gain is not noticed."""
+    robot = cp.load("planar3")
+    log = motion(robot, noise=0.02, size=0.06, coulomb=1.0)
+    recorded = replace(log, tau=log.tau * [1.0, 0.6, 1.0])
+    stated = {}
+    for most in (1.0, 3.0, np.inf):
+        monkeypatch.setattr(load_posterior, "LEANS", most)
+        stated[most] = calibrate(robot, recorded, findings=()).errors.gravity
+    np.testing.assert_allclose(stated[3.0], np.maximum(stated[np.inf], stated[1.0] / 3.0), rtol=1e-9)
+    assert np.all(stated[3.0] > 1.5 * stated[np.inf])
 
 
 def test_springs_at_many_joints_are_not_believed() -> None:

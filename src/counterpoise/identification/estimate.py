@@ -152,13 +152,18 @@ class Estimate:
     def load(self, q: Array, *, offsets: bool = False) -> Array:
         """Return the efforts by which the fit holds the arm: weight, springs and counterbalances, shape (k, a).
 
+        Where a spring or counterbalance was found, its constant part and an offset are one, and part of it anyhow: by
+        itself, what the model has of such a spring may be far from zero wherever the arm was.
+
         Args:
             q: Poses [rad or m], shape (k, n).
             offsets: Whether constant offsets are part of it.
         """
         x = np.array(self.x)
         if not offsets:
-            x[self.model.groups["offset"]] = 0.0
+            sprung = {f"{self.model.joint_names[place]}.offset" for place in self.posterior.springs}
+            constant = [at for at, name in enumerate(self.model.names) if name.endswith(".offset")]
+            x[[at for at in constant if self.model.names[at] not in sprung]] = 0.0
         return self.model.predict(at_rest(self.robot, q), x)
 
     def deviation(self, q: Array, *, offsets: bool = False) -> Array:

@@ -9,12 +9,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..fitting import Choice, EffortModel, at_rest, tilt_axes
+from ..fitting import CERTAIN, Choice, EffortModel, at_rest, tilt_axes
 from ..foundation import Array
 from .nuisances import GAIN, OFFSET, SIZES, STAND_FOR, Nuisances
 
 TAIL = 0.05
 """Probability that a gravity error is larger than stated."""
+LEANS = 3.0
+"""A stated error is at least the one by the data alone over this. Where a recording leaves gravity and offsets open, the
+rest is the description's word, and its errors have longer tails than any prior: one drive with a wrong gain, and the
+masses of its neighbours say nothing of that joint."""
 TILT = "tilt"
 """Kind of the nuisance that all joints share: a tilt of the base."""
 
@@ -51,6 +55,8 @@ class LoadPosterior:
             uncertainties let expect, shape (a,); zero where only one of them was fitted.
         tilted: How far a tilt of the base that explains the data as well as none would move every joint's load, root
             mean square over the recorded poses, shape (a,); zeros where the data speak against one.
+        free: Deviation of every joint's load by the data alone, without the description and with any offset, root mean
+            square over the recorded poses, shape (a,).
     """
 
     nuisances: Nuisances
@@ -72,6 +78,7 @@ class LoadPosterior:
     carried: Array
     apart: Array
     tilted: Array
+    free: Array
 
     @property
     def model(self) -> EffortModel:
@@ -133,7 +140,7 @@ class LoadPosterior:
         as c₁ + √(c₂/h) (χ² − h), χ² of h = c₂³/c₃² degrees of freedom, which has the same mean, variance and skewness
         (Pearson's approximation, [Imhof1961]): errors that differ from pose to pose average out, those that all poses
         share do not. What a tilt of the base could do, for which the data speak as well as against it, comes on top:
-        it has no distribution.
+        it has no distribution. The description makes it at most LEANS times smaller than the data alone do.
 
         Args:
             q: Poses [rad or m], shape (m, n).
@@ -159,7 +166,7 @@ class LoadPosterior:
                 freedom = second**3 / third**2
                 bound += np.sqrt(second / freedom) * (chdtri(freedom, TAIL) - freedom)
             found[joint] = np.sqrt(max(bound, 0.0) / len(q)) + self.tilted[joint]
-        return found
+        return np.maximum(found, CERTAIN * self.free / LEANS)
 
     def exported(self, model: EffortModel) -> tuple[Array, Array]:
         """Return the estimate as numbers of a model, and their covariance, shapes (p',) and (p', p').

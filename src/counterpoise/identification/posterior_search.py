@@ -39,6 +39,7 @@ from ..fitting import (
     Moments,
     Rare,
     RowProducts,
+    Size,
     averaged,
     pooled_freedom,
     root_mean_square,
@@ -90,6 +91,13 @@ LARGE_SPRING = 0.2
 """A spring or cable that the data do not show may have this share of its joint's weight at the ends of its range ..."""
 LARGE_SPRING_SHARE = 0.1
 """... at one joint of ten."""
+SPRING_RANGE = 0.3
+"""Range of a joint from which on a spring is believed [rad or m]: friction builds up over ways of some hundredths, and
+looks like a spring in a range that is not much longer."""
+FREE_OFFSET = 20.0
+"""Offset that counts as any, in usual ones ..."""
+FREE_MASSES = 10.0
+"""... and masses, in errors of the description."""
 CALIBRATED = 0.9
 """True errors of a motion over what all these unknowns together say: each of them is counted for what it could be at
 most. Chosen by the coverage of simulated recordings whose truth is known (docs/certificate-study.md)."""
@@ -166,7 +174,9 @@ class _Search:
             if best.evidence - at.evidence < SPEAKS and not self._drifts(best, test, hypothesis, chosen, at):
                 break
             tests = [other for one, other in tried[1:] if one.evidence > at.evidence - AGAIN]
-            spring = test[1] == "position" and best.evidence - at.evidence >= MODEL_SPEAKS
+            spring = (
+                test[1] == "position" and best.evidence - at.evidence >= MODEL_SPEAKS and self._wide_enough(test[0])
+            )
             chosen = chosen | {test}
             autocorrelation_time = self._autocorrelation_time(best)
             at, hypothesis = self._best(autocorrelation_time, chosen, best)
@@ -179,11 +189,18 @@ class _Search:
         shapes = [frozenset({test, (test[0], "harmonic")}) for test in springs]
         without = [self._tried(autocorrelation_time, hypothesis, chosen - shape, at).evidence for shape in shapes]
         pairs = zip(springs, without, strict=True)
-        weak = frozenset(test for test, evidence in pairs if at.evidence - evidence < MODEL_SPEAKS)
+        weak = frozenset(
+            test for test, evidence in pairs if at.evidence - evidence < MODEL_SPEAKS or not self._wide_enough(test[0])
+        )
         tilt = frozenset({(-1, TILT)}) & chosen
         if tilt and not (self._adds and self._tilt_speaks(autocorrelation_time, chosen, at) >= MODEL_SPEAKS):
             weak |= tilt
         return self._result(autocorrelation_time, chosen, weak, at)
+
+    def _wide_enough(self, place: int) -> bool:
+        """Return whether an active joint moved far enough for a spring to be distinguished from presliding friction."""
+        joint = np.flatnonzero(self._recorded.model.active)[place]
+        return bool(self._extent.upper[joint] - self._extent.lower[joint] >= SPRING_RANGE)
 
     def _tilt_speaks(self, autocorrelation_time: Array, chosen: Choice, at: HierarchicalPosterior) -> float:
         """Return the log evidence that a tilt adds, with the likeliest weight of the prior without it, too."""
@@ -243,7 +260,25 @@ class _Search:
             apart=frozen(apart),
             earlier_change=frozen(changed),
             tilted=frozen(self._tilted_loads(result, autocorrelation_time, best)),
+            free=frozen(self._free(result, own, autocorrelation_time, best)),
         )
+
+    def _free(
+        self, result: LoadPosterior, own: Choice, autocorrelation_time: Array, best: HierarchicalPosterior
+    ) -> Array:
+        """Return the deviations of the loads by the data alone, root mean square over the recorded poses, shape (a,).
+
+        Without the description, and with offsets of any size, as a sensor or a drive may have.
+        """
+        sizes = SIZES | {"offset": Size(FREE_OFFSET, FREE_OFFSET, free=False)}
+        regression = HierarchicalRegression(self._whole, autocorrelation_time, sizes)
+        alone = regression.solve(FREE_MASSES * best.root, own, shift=best.shift, begin=best, rounds=1)
+        rows, _ = result.rows(self._poses)
+        found = np.empty(self._whole.joints)
+        for joint in range(len(found)):
+            wide = result.placed(rows, joint, offset=joint in result.springs)
+            found[joint] = np.sqrt(max(float(np.mean(np.sum((wide @ alone.covariance) * wide, axis=1))), 0.0))
+        return found
 
     def _tilted_loads(self, result: LoadPosterior, autocorrelation_time: Array, best: HierarchicalPosterior) -> Array:
         """Return how far a tilt of the base could move the loads where it explains the data as well as none, (a,).
@@ -327,6 +362,7 @@ class _Search:
             ),
             apart=np.zeros(self._whole.joints),
             tilted=np.zeros(self._whole.joints),
+            free=np.zeros(self._whole.joints),
         )
         return result, best
 
