@@ -5,7 +5,7 @@ the tolerance. It is *certified* when a gravity error (95 %) within the toleranc
 and outside is a false certificate; so is a result with a statement on its list that the truth contradicts
 (certificate_statements.py), whatever it certifies. Both counts are shown. Not certified although inside, or not
 even fitted, is a false refusal where the ideal estimator would determine gravity to half of the tolerance. A motion
-whose rate nothing tells (no times, no velocities) must be refused, and counts as none.
+whose rate nothing tells (no times, no velocities) must be refused, and counts as none; nor is it a valid recording.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ def _fixes(rows: Sequence[Row]) -> list[str]:
 
 def _doctor(rows: Sequence[Row]) -> list[str]:
     """Return false alarms, precision of fixes, and recall by fault."""
-    sound = [row for row in rows if row["labels"]["fault"] == "none"]
+    sound = [row for row in rows if row["labels"]["fault"] == "none" and not rate_unknown(row)]
     alarmed = [row for row in sound if any(one["invalidates"] and not one["right"] for one in row["findings"])]
     lines = [f"Valid recordings with a wrong finding that invalidates: {_share(len(alarmed), len(sound))}.", ""]
     for kind in sorted({row["labels"]["description"] for row in sound}):
