@@ -299,17 +299,18 @@ def test_a_spring_in_a_small_range_is_no_part_of_the_model() -> None:
     assert any("joint2 may show a spring" in note for note in found.notes)
 
 
-def test_the_description_makes_an_error_at_most_three_times_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_description_makes_an_error_at_most_five_times_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a small region weight and offset are one to the data, and a drive with a wrong gain is not noticed."""
     robot = cp.load("planar3")
     log = motion(robot, noise=0.02, size=0.06, coulomb=1.0)
     recorded = replace(log, tau=log.tau * [1.0, 0.6, 1.0])
     stated = {}
-    for most in (1.0, 3.0, np.inf):
+    for most in (1.0, load_posterior.LEANS, np.inf):
         monkeypatch.setattr(load_posterior, "LEANS", most)
         stated[most] = calibrate(robot, recorded, findings=()).errors.gravity
-    np.testing.assert_allclose(stated[3.0], np.maximum(stated[np.inf], stated[1.0] / 3.0), rtol=1e-9)
-    assert np.all(stated[3.0] > 1.5 * stated[np.inf])
+    found = stated[5.0]
+    np.testing.assert_allclose(found, np.maximum(stated[np.inf], stated[1.0] / 5.0), rtol=1e-9)
+    assert found[2] > 1.3 * stated[np.inf][2]
 
 
 def test_springs_at_many_joints_are_not_believed() -> None:

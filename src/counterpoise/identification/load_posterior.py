@@ -15,7 +15,7 @@ from .nuisances import GAIN, OFFSET, SIZES, STAND_FOR, Nuisances
 
 TAIL = 0.05
 """Probability that a gravity error is larger than stated."""
-LEANS = 3.0
+LEANS = 5.0
 """A stated error is at least the one by the data alone over this. Where a recording leaves gravity and offsets open,
 the description decides, and its errors have longer tails than any prior: with one wrong gain, the masses of a joint's
 neighbours say nothing about it."""
