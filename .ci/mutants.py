@@ -303,15 +303,19 @@ class Nearby:
         """Read who imports whom."""
         self._root = root
         package = root / PACKAGE
+        home: dict[str, str] = {}  # where a name that a subpackage hands on is made
+        for path in package.rglob("__init__.py"):
+            home.update(_handed_on(path, _module(path.parent, package.parent)))
         self._importers: dict[str, set[str]] = {}
         for path in package.rglob("*.py"):
             name = _module(path, package.parent)
             if path.name == "__init__.py":
                 continue  # it hands names on, and everything imports it
             for imported in _imported(path, name):
-                self._importers.setdefault(imported, set()).add(name)
+                self._importers.setdefault(home.get(imported, imported), set()).add(name)
         self._tests = {
-            path.relative_to(root).as_posix(): _imported(path, "") for path in (root / "tests").rglob("test_*.py")
+            path.relative_to(root).as_posix(): {home.get(name, name) for name in _imported(path, "")}
+            for path in (root / "tests").rglob("test_*.py")
         }
 
     def tests(self, file: str) -> tuple[str, ...]:
@@ -353,6 +357,16 @@ def _imported(path: Path, module: str) -> set[str]:
             found.add(name)
             found.update(f"{name}.{alias.name}" for alias in node.names)
     return found
+
+
+def _handed_on(path: Path, package: str) -> dict[str, str]:
+    """Return the module of every name that an ``__init__.py`` takes from the modules beside it."""
+    return {
+        f"{package}.{alias.asname or alias.name}": f"{package}.{node.module}"
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module
+        for alias in node.names
+    }
 
 
 # -------------------------------------------------------------------------------------------------------------- running
