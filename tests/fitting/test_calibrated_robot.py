@@ -55,6 +55,21 @@ def test_a_calibrated_robot_can_be_mounted_and_sent_elsewhere() -> None:
     np.testing.assert_allclose(turned.gravity(q), 1.2 * robot.mounted(rpy=(0.3, 0.2, 0.0)).gravity(q), rtol=1e-12)
 
 
+def test_a_robot_that_refuses_its_inertias_goes_on_refusing_unless_they_are_allowed() -> None:
+    """A robot that computed goes on computing; one whose description no real body has needs the word again."""
+    robot, q = cp.load("wam4"), np.full(4, 0.3)
+    parameters = robot.inertial_parameters[10:].copy()
+    parameters[4:10] = 0.0  # a mass away from its joint without any inertia about it
+    computes = with_inertial_parameters(robot, parameters)
+    assert np.isfinite(computes.mass_matrix(q)).all()
+    refuses = cp.Robot(computes.description)
+    for given in (refuses, with_inertial_parameters(refuses, parameters)):
+        with pytest.raises(cp.errors.PhysicalConsistencyError):
+            given.mass_matrix(q)
+    allowed = with_inertial_parameters(refuses, parameters, allow_unphysical=True)
+    np.testing.assert_allclose(allowed.mass_matrix(q), computes.mass_matrix(q), atol=1e-12)
+
+
 def test_inertias_that_no_body_has_are_named() -> None:
     robot = cp.load("wam4")
     parameters = robot.inertial_parameters[10:].copy()

@@ -98,6 +98,14 @@ def test_a_robot_is_needed() -> None:
         cp.BaseSensor("puma560")
 
 
+def test_the_plate_s_one_line_says_whether_it_is_tared() -> None:
+    """Which robot, which sign, tared or not."""
+    sensor = cp.BaseSensor(PUMA)
+    assert repr(sensor) == f"<BaseSensor under 'puma560', reads {sensor.frame.reads}, untared>"
+    sensor.tare(POSE, PUMA.base_wrench(POSE))
+    assert repr(sensor).endswith(", tared>")
+
+
 def test_auto_picks_what_is_there() -> None:
     """Masses and tare: the difference; masses only: full; tare only: kinematics; nothing: an error that says so."""
     reading = PUMA.base_wrench(POSE)

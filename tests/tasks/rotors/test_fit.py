@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -86,7 +87,7 @@ def made(torque: Callable[[float], float], *, direction: float = 1.0) -> Pulse:
 
     # The step of the torque is at a tick of the integration, too.
     state, places = np.array([0.3, 0.8 * direction]), [0.3]
-    for begin, end in zip(time[:-1], time[1:], strict=True):
+    for begin, end in pairwise(time):
         state = solve_ivp(motion, (begin, end), state, rtol=1e-10, atol=1e-12).y[:, -1]
         places.append(float(state[0]))
     sent = np.array([torque(now + 0.5 * DT) for now in time])
