@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -299,3 +301,15 @@ def test_repr_says_what_it_is() -> None:
     """One line with name, joints and mass."""
     assert repr(cp.load("wam4")) == "<Robot 'wam4': 4 joints, 17.510 kg>"
     assert "1 payload" in repr(cp.load("wam4").with_payload(1.0))
+
+
+def test_an_arm_without_any_mass_has_its_centre_at_the_base() -> None:
+    """No 0/0: centre and its Jacobian are zeros."""
+    robot = cp.load("planar3")
+    links = [replace(link, inertia=None) for link in robot.description.links]
+    bare = cp.Robot(replace(robot.description, links=tuple(links)))
+    q = np.array([[0.3, 0.2, -0.1], [0.0, 0.0, 0.0]])
+    assert bare.total_mass == 0.0
+    for kernel in (bare, ReferenceKernel(bare.tree)):
+        assert kernel.center_of_mass(q).tolist() == np.zeros((2, 3)).tolist()
+    assert cp.sensing.center_of_mass_jacobian(bare, q).tolist() == np.zeros((2, 3, 3)).tolist()
