@@ -150,7 +150,7 @@ def test_who_waits_for_a_time_does_not_wait_longer() -> None:
     plant, let_go = planar(), threading.Event()
     with plant:
         floating = Floating(Rig(plant, PLANAR), FloatSettings(repeats=2), began=let_go.set)
-        floating.start()
+        floating.start(20.0)
         assert let_go.wait(60.0)
         begun = time.monotonic()
         with pytest.raises(InputError, match="still floating"):
