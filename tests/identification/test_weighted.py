@@ -374,3 +374,14 @@ def test_a_tilt_that_the_data_allow_counts_at_a_vertical_joint(tilt: float, doub
     assert np.all(missed <= fit.posterior.error_of(q[::10], held))
     assert bool(fit.posterior.tilted[0] > 0.2) is doubted
     assert doubted or not fit.posterior.tilted.any()
+
+
+def test_a_first_look_takes_sizes_of_the_motion() -> None:
+    """Spread of positions, size of speeds and efforts: those of numpy, over all runs together."""
+    first, second = exact_samples(CAD, 1, 6.0), exact_samples(CAD, 2, 4.0)
+    survey = survey_runs(CAD, [RepeatedRun(FittedRun(first)), RepeatedRun(FittedRun(second))])
+    q, dq, tau = (np.concatenate([getattr(one, name) for one in (first, second)]) for name in ("q", "dq", "tau"))
+    assert survey.position == pytest.approx(q.std(axis=0))
+    assert survey.speed == pytest.approx(np.sqrt(np.mean(dq**2, axis=0)))
+    assert survey.effort == pytest.approx(np.sqrt(np.mean(tau**2, axis=0)))
+    assert survey.moves and survey.active.all()

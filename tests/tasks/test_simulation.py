@@ -12,6 +12,7 @@ from counterpoise.control import Eased, PDGravity, Sine, default_gains
 from counterpoise.errors import InputError
 from counterpoise.identification import PosePlan
 from counterpoise.tasks import LinkPush, PushScript, Simulation, SimulationSettings
+from counterpoise.tasks.float.check import CheckResult, JointCheck
 from library.floating_arms import PLANAR, planar
 from library.ideal_arm import IdealArm
 
@@ -63,3 +64,41 @@ def test_pushes_follow_each_other_with_pauses() -> None:
     script.begin()
     assert [time for one in given for time in (one.start, one.end)] == pytest.approx([1.0, 1.5, 3.5, 3.75])
     assert PushScript(arm, []).seconds > PushScript(arm, [], pause=1.0).seconds
+
+
+@pytest.mark.parametrize("q", [(0.0, 0.0, 0.0), (0.3, 0.5, -0.4), (1.5, 0.1, 0.0)])
+def test_the_push_that_is_chosen_just_moves_the_arm(q: tuple[float, float, float]) -> None:
+    """Along one axis of the base: twice what the joint needs that gives way first, and no axis would need less."""
+    arm, told = planar(), []
+    friction = np.array([2.0, 1.0, 0.4])
+    joints = [
+        JointCheck(name, "N m", 0.0, 0.0, 0.0, float(level), 1.0, 0.0, True)
+        for name, level in zip(PLANAR.joint_names, friction, strict=True)
+    ]
+    arm.push = told.append  # type: ignore[method-assign]
+    script = PushScript(arm, [])
+    script.begin(CheckResult(tuple(joints), np.array(q), "effort", 1.0, None))
+    (push,) = told
+    force, tip = push.wrench[:3], PLANAR.link_names[-1]
+    assert np.count_nonzero(force) == 1 and not np.any(push.wrench[3:])
+    levers = np.abs(PLANAR.jacobian(np.array(q), at=tip)[:3])
+
+    def pulls(axis: int, size: float) -> float:
+        """Return the largest torque over its friction."""
+        return float(np.max(levers[axis] * size / joint_friction))
+
+    joint_friction = np.array([joint.friction for joint in joints])
+    (axis,) = np.flatnonzero(force)
+    size = abs(float(np.sum(force)))
+    assert pulls(int(axis), size) == pytest.approx(2.0)
+    assert all(pulls(other, size) <= 2.0 + 1e-9 for other in range(3))
+
+
+@pytest.mark.parametrize("reference", ["sine", "triangle"])
+def test_a_reference_that_is_too_fast_names_the_first_joint(reference: str) -> None:
+    """Of several joints that would need more than their speed limit."""
+    for joints in (("joint2", "joint3"), ()):
+        with pytest.raises(
+            InputError, match=f"'{(joints or PLANAR.joint_names)[0]}': the {reference} needs a speed of"
+        ):
+            Simulation(cp.Rig(planar(), PLANAR), SimulationSettings(reference=reference, joints=joints, period=0.02))
