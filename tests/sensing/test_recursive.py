@@ -9,6 +9,7 @@ import counterpoise as cp
 from counterpoise.fitting import Gaussian
 from counterpoise.identification import workspace_poses
 from counterpoise.recording import SampleFlag
+from counterpoise.sensing.gravity_prior import LOAD_SHARE
 from counterpoise.sensing.hold import Told
 from counterpoise.sensing.recursive import LEAST_PRIOR, RecursiveGravity
 from library.calibration_data import other_masses, visits
@@ -485,3 +486,13 @@ def test_a_given_gaussian_is_the_prior() -> None:
     np.testing.assert_allclose(est.gravity(q), robot.gravity(q), atol=1e-9)
     Y = robot.base_gravity_regressor(q)
     np.testing.assert_allclose(est.std(q), 0.1 * np.linalg.norm(Y, axis=1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("gravity", [9.81, 1.62])
+def test_without_a_prior_a_joint_may_carry_a_share_of_its_effort_limit(gravity: float) -> None:
+    """The prior torque's deviation is LOAD_SHARE of the limit at every pose, under any gravity; without, nothing is."""
+    robot = cp.load("pendulum").mounted(gravity=(0.0, 0.0, -gravity))
+    estimator = RecursiveGravity(robot, 0.002, prior="none", gain_std=0.0)
+    for q in (0.0, 0.7, 2.0):
+        assert estimator.std([q]) == pytest.approx(LOAD_SHARE * robot.effort_limit)
+    assert not RecursiveGravity(robot.mounted(gravity=(0.0, 0.0, 0.0)), 0.002, prior="none").std([0.3]).any()

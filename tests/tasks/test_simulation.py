@@ -48,6 +48,9 @@ def test_it_is_a_loop_with_a_law_and_a_reference() -> None:
     np.testing.assert_array_equal(log.q, by_hand.q)
     assert result.error is None and result.interruption is None and len(told) > 100
     assert result.hidden is not None and np.abs(result.hidden.friction[:, 1]).max() > 0.0
+    assert np.all(np.diff(result.hidden.time) > 0.0) and result.hidden.time[0] == 0.0
+    assert result.hidden.time[-1] == pytest.approx(1.5, abs=0.05)
+    assert [done for done, _ in told] == pytest.approx(result.hidden.time) and {whole for _, whole in told} == {1.5}
     asked = [reference.at(tick * arm.dt).q for tick in range(len(result.desired))]
     np.testing.assert_array_equal(result.desired, asked)
 
@@ -97,8 +100,6 @@ def test_the_push_that_is_chosen_just_moves_the_arm(q: tuple[float, float, float
 @pytest.mark.parametrize("reference", ["sine", "triangle"])
 def test_a_reference_that_is_too_fast_names_the_first_joint(reference: str) -> None:
     """Of several joints that would need more than their speed limit."""
-    for joints in (("joint2", "joint3"), ()):
-        with pytest.raises(
-            InputError, match=f"'{(joints or PLANAR.joint_names)[0]}': the {reference} needs a speed of"
-        ):
+    for joints, first in ((("joint2", "joint3"), "joint2"), ((), "joint1")):
+        with pytest.raises(InputError, match=f"'{first}': the {reference} needs a speed of"):
             Simulation(cp.Rig(planar(), PLANAR), SimulationSettings(reference=reference, joints=joints, period=0.02))

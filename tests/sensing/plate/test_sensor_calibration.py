@@ -397,3 +397,18 @@ def test_the_covariance_of_a_canonical_split_is_split_no_further() -> None:
     assert canonical_covariance(mounting, once) == pytest.approx(once, rel=1e-3, abs=1e-3 * np.abs(once).max())
     drawn = np.array([mounting.apart(mounting.moved(root @ rng.normal(size=42)).canonical()) for _ in range(4000)])
     assert np.sqrt(np.diag(once)) == pytest.approx(drawn.std(axis=0), rel=0.1)
+
+
+def test_a_prior_shrinks_what_the_data_say_by_its_precision(puma: cp.Robot) -> None:
+    """Of a drift that the data give as d ± s, a prior of 0 ± p leaves d p²/(p² + s²), where the noise stays the same."""
+    truth = replace(random_truth(4), drift=np.array([0.003, -0.003, 0.005, 0.0, 0.0, 0.0]))
+    log = recorded(puma, truth, 4, TIME)
+    wide = calibrate_sensor(puma, log, masses="exact", prior=SensorPrior(drift=100.0))
+    weight, span = puma.total_mass * 9.81, float(np.ptp(log.time))
+    forces = slice(0, 3)
+    assert np.all(np.abs(wide.drift[forces]) > 4.0 * wide.drift_std[forces])
+    for narrow in (2.0, 5.0):
+        own = narrow * float(wide.drift_std[2])
+        found = calibrate_sensor(puma, log, masses="exact", prior=SensorPrior(drift=own * span / weight))
+        left = own**2 / (own**2 + wide.drift_std[forces] ** 2)
+        assert found.drift[forces] / wide.drift[forces] == pytest.approx(left, abs=0.04)
