@@ -9,6 +9,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.fitting import unphysical_links, with_gravity_parameters, with_inertial_parameters
+from counterpoise.fitting.fitted_robot import FARTHEST_COM, arm_reach, completed_gravity_parameters
 
 ARMS = ("wam7", "puma560", "dualarm19", "gantry", "scara", "titan2")
 
@@ -82,3 +83,17 @@ def test_inertias_that_no_body_has_are_named() -> None:
 def test_bad_parameters_are_refused(values: np.ndarray) -> None:
     with pytest.raises(cp.InputError):
         with_inertial_parameters(cp.load("wam4"), values)
+
+
+@pytest.mark.parametrize("name", ARMS)
+@pytest.mark.parametrize("size", [0.1, 10.0, 1000.0])
+def test_no_body_is_too_light_for_its_first_moment(name: str, size: float) -> None:
+    """However large the base values: masses that are not themselves fitted are raised until centres lie on the arm."""
+    robot = cp.load(name)
+    base = robot.base_parameters
+    values = size * np.random.default_rng(2).standard_normal(len(base.columns))
+    found = completed_gravity_parameters(robot, values)
+    np.testing.assert_allclose(base.regrouping @ found, values, rtol=1e-9, atol=1e-9 * size)
+    masses, moments = found[0::4], np.linalg.norm(found.reshape(-1, 4)[:, 1:], axis=1)
+    free = ~np.isin(4 * np.arange(len(masses)), base.columns)
+    assert np.all(moments[free] <= 1.0011 * FARTHEST_COM * arm_reach(robot) * masses[free] + 1e-12)

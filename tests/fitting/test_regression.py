@@ -265,3 +265,20 @@ def test_wrong_data_are_refused() -> None:
         solve(accumulated(A, np.full((5, 3), np.nan)))
     with pytest.raises(InputError, match="at least one of each"):
         JointRegression((), COLUMNS)
+
+
+def test_columns_that_show_later_are_taken_up() -> None:
+    """Rows in pieces, with a column more in each, give the products of all rows at once; so does every order."""
+    rng = np.random.default_rng(8)
+    pieces = []
+    for shown in ([1], [0, 1], [1, 3], [0, 2, 3]):
+        A = np.zeros((5, 1, 4))
+        A[:, :, shown] = rng.normal(size=(5, 1, len(shown)))
+        pieces.append((A, rng.normal(size=(5, 1))))
+    whole = np.concatenate([np.column_stack([A[:, 0], y]) for A, y in pieces])
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]):
+        regression = JointRegression(("a",), ("p", "q", "r", "s"))
+        for piece in order:
+            regression.add(*pieces[piece])
+        factor = regression.factor(0)
+        np.testing.assert_allclose(factor.T @ factor, whole.T @ whole, atol=1e-12)

@@ -496,3 +496,13 @@ def test_without_a_prior_a_joint_may_carry_a_share_of_its_effort_limit(gravity: 
     for q in (0.0, 0.7, 2.0):
         assert estimator.std([q]) == pytest.approx(LOAD_SHARE * robot.effort_limit)
     assert not RecursiveGravity(robot.mounted(gravity=(0.0, 0.0, 0.0)), 0.002, prior="none").std([0.3]).any()
+
+
+def test_without_a_prior_every_joint_has_its_own_limit() -> None:
+    """A base parameter is named by its joint; it may be as large as that joint's limit lets it."""
+    robot = cp.load("puma560")
+    estimator = RecursiveGravity(robot, 0.002, prior="none")
+    limit = dict(zip(robot.joint_names, robot.effort_limit.tolist(), strict=True))
+    first = [limit[name.partition(".")[0]] for name in robot.base_parameters.names]
+    std = np.sqrt(np.diag(estimator.states.covariance))[: len(first)]
+    assert std == pytest.approx(LOAD_SHARE * np.array(first) / 9.80665, rel=0.01)
