@@ -239,3 +239,19 @@ def test_a_growing_swing_ends_the_run_before_the_speed_limit(tmp_path: Path, ove
                 recording.run()
     assert recording.log is not None
     assert np.all(arm.top < 0.5 * arm.velocity_limit)
+
+
+def test_a_measurement_that_is_ended_finds_nothing(tmp_path: Path) -> None:
+    """Whoever ends it gets no numbers, at once, and the arm is left held."""
+    arm, model = TwoLinkArm((0.3, 0.06), FRICTION), two_links(tmp_path)
+    rig = Rig(arm, model, announce=quiet)
+    loop = rig.loop(Gravity(model))
+    with arm:
+        asked: list[float] = []
+
+        def until(sample: Sample) -> bool:
+            asked.append(sample.time)
+            return len(asked) >= 100
+
+        assert measured_on(loop, rig, ("joint1", "joint2"), until=until) is None
+        assert len(asked) == 100 and not arm.ended
