@@ -62,6 +62,19 @@ def test_links_that_are_fixed_together_count_as_one_body() -> None:
     assert robot.inverse_dynamics([0.3], [0.0], [1.0]).shape == (1,)
 
 
+@pytest.mark.parametrize("xyz", ["0.2 0 0", "0 0.2 0", "0 0 0.2", "0 0 0"])
+def test_what_no_body_has_is_not_hidden_by_where_the_body_is(xyz: str) -> None:
+    """The tensor about the centre counts; about the joint m (c·c 1 − c cᵀ) may make up for what is missing."""
+    for tensor, physical in ((THIN, False), ('ixx="0.03" iyy="0.03" izz="0.05"', True)):
+        text = ARM.format(tensor=tensor, extra="").replace('xyz="0.2 0 0"', f'xyz="{xyz}"')
+        robot = cp.Robot(parse_urdf(text.encode()))
+        if physical:
+            assert np.isfinite(robot.inverse_dynamics([0.3], [0.0], [1.0])).all()
+        else:
+            with pytest.raises(cp.errors.PhysicalConsistencyError):
+                robot.inverse_dynamics([0.3], [0.0], [1.0])
+
+
 def test_point_masses_are_physical() -> None:
     """A load without extent, or nearly so, far from the joint, is not refused for rounding."""
     massless = cp.Robot(parse_urdf(ARM.format(tensor='ixx="0" iyy="0" izz="0"', extra="").encode()))

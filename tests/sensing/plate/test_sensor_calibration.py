@@ -400,7 +400,7 @@ def test_the_covariance_of_a_canonical_split_is_split_no_further() -> None:
 
 
 def test_a_prior_shrinks_what_the_data_say_by_its_precision(puma: cp.Robot) -> None:
-    """Of a drift that the data give as d ± s, a prior of 0 ± p leaves d p²/(p² + s²), where the noise stays the same."""
+    """Of a drift that the data give as d ± s, a prior of 0 ± p leaves d p²/(p² + s²) where the noise stays the same."""
     truth = replace(random_truth(4), drift=np.array([0.003, -0.003, 0.005, 0.0, 0.0, 0.0]))
     log = recorded(puma, truth, 4, TIME)
     wide = calibrate_sensor(puma, log, masses="exact", prior=SensorPrior(drift=100.0))

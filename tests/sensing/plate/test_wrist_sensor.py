@@ -157,3 +157,18 @@ def test_refusals(robot: cp.Robot, link: str) -> None:
         found.contact_wrench(np.zeros(6), np.zeros(5))
     with pytest.raises(cp.InputError, match="dq has shape"):
         found.contact_wrench(np.zeros(6), np.zeros(6), np.zeros(5))
+
+
+@pytest.mark.parametrize(("lost", "usable"), [(0.3, True), (0.7, False)])
+def test_a_recording_of_which_most_is_lost_is_refused(robot: cp.Robot, link: str, lost: float, usable: bool) -> None:
+    """However well the rest would do: a sensor that is away for most of the time is not believed."""
+    log = slow(wrist_log(robot, link, 11))
+    reading = np.array(log.wrench)
+    reading[np.arange(len(log)) % 300 < 300 * lost] = np.nan
+    gappy = cp.Log(log.joint_names, log.time, log.q, log.dq, log.tau, wrench=reading)
+    if usable:
+        found = calibrate_wrist_sensor(robot, gappy, link=link, T_link_sensor=MOUNT)
+        assert found.mass == pytest.approx(MASS, rel=0.02)
+    else:
+        with pytest.raises(cp.InputError, match="70% of the readings are no numbers"):
+            calibrate_wrist_sensor(robot, gappy, link=link, T_link_sensor=MOUNT)
