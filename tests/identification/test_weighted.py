@@ -10,21 +10,32 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.fitting import (
+    ActuatorTerm,
     CadPrior,
     EffortModel,
     Samples,
     Terms,
     at_rest,
     is_consistent,
+    registered,
+    registered_terms,
     root_mean_square,
     samples_of_poses,
     static_poses,
+    term,
 )
 from counterpoise.identification import runs
 from counterpoise.identification.heldout import split_samples
 from counterpoise.identification.moving import moving_samples, prepare, stream_samples
 from counterpoise.identification.runs import FittedRun, RepeatedRun, survey_runs
-from counterpoise.identification.weighted import WeightedFit, _iterate, _Task, _with_best_drives, weighted_fit
+from counterpoise.identification.weighted import (
+    WeightedFit,
+    _iterate,
+    _Task,
+    _tried_terms,
+    _with_best_drives,
+    weighted_fit,
+)
 from counterpoise.recording import Declared
 from library.simulated_motion import motion, other_masses, recording
 
@@ -385,3 +396,15 @@ def test_a_first_look_takes_sizes_of_the_motion() -> None:
     assert survey.speed == pytest.approx(np.sqrt(np.mean(dq**2, axis=0)))
     assert survey.effort == pytest.approx(np.sqrt(np.mean(tau**2, axis=0)))
     assert survey.moves and survey.active.all()
+
+
+def test_terms_that_show_in_motion_only_are_not_tried_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two new terms that are to be tried, one of which shows while the arm moves: both in motion, the other at rest."""
+    registered_terms()
+    monkeypatch.setattr(term, "_REGISTERED", dict(term._REGISTERED))
+    for number, motion_only in ((1001, True), (1002, False)):
+        name = f"own{number}"
+        members = {"name": name, "number": number, "label": name, "summary": name, "quantities": (name,)}
+        registered(type("OwnTerm", (ActuatorTerm,), members | {"motion_only": motion_only, "tried": True}))
+    assert [one.name for one in _tried_terms(moves=True)] == ["own1001", "own1002"]
+    assert [one.name for one in _tried_terms(moves=False)] == ["own1002"]
