@@ -10,15 +10,12 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.fitting import (
-    ActuatorTerm,
     CadPrior,
     EffortModel,
     Samples,
     Terms,
     at_rest,
     is_consistent,
-    registered,
-    registered_terms,
     root_mean_square,
     samples_of_poses,
     static_poses,
@@ -399,12 +396,11 @@ def test_a_first_look_takes_sizes_of_the_motion() -> None:
 
 
 def test_terms_that_show_in_motion_only_are_not_tried_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two new terms that are to be tried, one of which shows while the arm moves: both in motion, the other at rest."""
-    registered_terms()
-    monkeypatch.setattr(term, "_REGISTERED", dict(term._REGISTERED))
-    for number, motion_only in ((1001, True), (1002, False)):
-        name = f"own{number}"
-        members = {"name": name, "number": number, "label": name, "summary": name, "quantities": (name,)}
-        registered(type("OwnTerm", (ActuatorTerm,), members | {"motion_only": motion_only, "tried": True}))
-    assert [one.name for one in _tried_terms(moves=True)] == ["own1001", "own1002"]
-    assert [one.name for one in _tried_terms(moves=False)] == ["own1002"]
+    """Of two terms that are switched on, one of which shows while the arm moves: both in motion, the other at rest."""
+    names = ("stribeck", "load_friction")
+    motion, rest = (term.term_named(name) for name in names)
+    assert motion.motion_only and not rest.motion_only
+    for one in (motion, rest):
+        monkeypatch.setattr(type(one), "tried", True)
+    assert {motion, rest} <= set(_tried_terms(moves=True))
+    assert rest in _tried_terms(moves=False) and motion not in _tried_terms(moves=False)
