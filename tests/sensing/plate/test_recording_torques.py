@@ -198,3 +198,10 @@ def test_mean_of_one_pose_is_that_pose():
     assert variance.std(q, zero_known=True, q_tare=np.tile(one, (4, 1)), gravity=True) == pytest.approx(alone)
     apart = variance.std(q, zero_known=True, q_tare=LOG.q[::50], gravity=True)
     assert not np.allclose(apart, alone, rtol=1e-2)
+
+
+def test_a_tare_outside_the_recording_is_told_how_long_that_is():
+    """To the last sample, from the first."""
+    with pytest.raises(cp.InputError, match="holds no sample; the recording runs from 0 s to ") as caught:
+        recording_torques(PUMA, LOG, tare=(1e5, 1e6))
+    assert float(str(caught.value).rpartition(" to ")[2].split()[0]) == pytest.approx(LOG.time[-1] - LOG.time[0])
