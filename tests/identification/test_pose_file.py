@@ -138,3 +138,5 @@ def test_numbers_up_to_the_largest_are_read(read):
         assert read(f"a,b,c\n{most!r},0,1\n").q.tolist() == [[most, 0.0, 1.0]]
         with pytest.raises(DataFileError, match="expected a number within"):
             read(f"a,b,c\n{most * (1.0 + 1e-12)!r},0,1\n")
+        with pytest.raises(DataFileError, match="b is 'x'"):
+            read(f"a,b,c\n{most!r},0,1\n1,x,2\n")

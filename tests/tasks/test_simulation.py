@@ -13,7 +13,7 @@ from counterpoise.errors import InputError
 from counterpoise.identification import PosePlan
 from counterpoise.tasks import LinkPush, PushScript, Simulation, SimulationSettings
 from counterpoise.tasks.float.check import CheckResult, JointCheck
-from library.floating_arms import PLANAR, planar
+from library.floating_arms import PLANAR, PLANAR_POSE, planar
 from library.ideal_arm import IdealArm
 
 
@@ -103,3 +103,10 @@ def test_a_reference_that_is_too_fast_names_the_first_joint(reference: str) -> N
     for joints, first in ((("joint2", "joint3"), "joint2"), ((), "joint1")):
         with pytest.raises(InputError, match=f"'{first}': the {reference} needs a speed of"):
             Simulation(cp.Rig(planar(), PLANAR), SimulationSettings(reference=reference, joints=joints, period=0.02))
+
+
+def test_the_reach_is_how_far_the_reference_leads_from_the_start() -> None:
+    """A sine's amplitude, wherever the arm begins."""
+    settings = SimulationSettings(reference="sine", joints=("joint2",), amplitude=0.1, period=2.0, duration=6.0)
+    assert abs(PLANAR_POSE[1]) > 0.2
+    assert Simulation(cp.Rig(planar(), PLANAR), settings)._reach() == pytest.approx(0.1, rel=0.01)

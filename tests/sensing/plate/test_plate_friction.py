@@ -302,3 +302,16 @@ def test_a_delay_that_does_not_show_stays_what_it_was_beforehand() -> None:
     place = hidden.at("late")
     assert abs(hidden.x[place]) < LATE and np.sqrt(hidden.covariance[place, place]) == pytest.approx(LATE, rel=0.05)
     assert np.sqrt(shown.covariance[place, place]) < 0.1 * LATE
+
+
+def test_single_wild_efforts_change_nothing() -> None:
+    """One of a hundred is off by ten times the friction: the numbers are those without."""
+    rows = rows_of(4, gain=1.0)
+    wild = rows.tau.copy()
+    wild[::100] += 50.0 * np.sign(np.random.default_rng(5).normal(size=len(wild[::100])))
+    clean, spoilt = (fit_law(one, ("coulomb", "viscous"), gain=1.0) for one in (rows, replace(rows, tau=wild)))
+    assert spoilt.law.columns == clean.law.columns
+    for name, true in (("coulomb", 5.0), ("viscous", 2.0)):
+        assert spoilt.x[spoilt.at(name)] == pytest.approx(clean.x[clean.at(name)], abs=0.01)
+        assert clean.x[clean.at(name)] == pytest.approx(true, abs=0.02)
+    assert spoilt.residual_rms == pytest.approx(clean.residual_rms, rel=0.1)

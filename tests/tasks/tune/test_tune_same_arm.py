@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from types import SimpleNamespace
+from typing import Literal, cast
 
 import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control import plate_of
+from counterpoise.control import Plant, plate_of
 from counterpoise.plants import ArmConfig, Encoder, OneLink, SingleJoint, Timing, preset
 from counterpoise.recording import Sample, SampleFlag
 from counterpoise.tasks import (
@@ -87,6 +88,23 @@ def test_a_move_that_swings_is_made_again_to_the_other_side(
     if not stable:
         assert shown.swing.frequency == pytest.approx(25.0, rel=0.1)
         assert shown.swing.amplitude == pytest.approx(63.0 * 0.05, rel=0.3)
+
+
+def test_a_step_goes_to_the_side_where_there_is_room() -> None:
+    """One and a half steps are enough; the wanted side first, then the other, and none where neither has room."""
+    made = preset("puma550").single_joint()
+    prober, room = Prober(lambda: Rig(made, made.robot), 0, RULE), 1.5 * RULE.step
+    for below, above, wanted, expected in (
+        (room, room, 1.0, 1.0),
+        (room, room, -1.0, -1.0),
+        (room, 0.9 * room, 1.0, -1.0),
+        (0.9 * room, room, -1.0, 1.0),
+    ):
+        plant = SimpleNamespace(lower=np.array([-below]), upper=np.array([above]), joint_names=("joint1",))
+        assert prober._direction(cast(Plant, plant), np.zeros(1), wanted) == expected
+    tight = SimpleNamespace(lower=np.array([-0.9 * room]), upper=np.array([0.9 * room]), joint_names=("joint1",))
+    with pytest.raises(cp.InputError, match="no room for a step"):
+        prober._direction(cast(Plant, tight), np.zeros(1), 1.0)
 
 
 def test_an_arm_that_sinks_is_told_so() -> None:
