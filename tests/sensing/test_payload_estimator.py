@@ -472,3 +472,17 @@ def test_a_drifting_plate_weighs_right() -> None:
         estimator.update(q, dq, tau, wrench)
     found = estimator.estimate
     assert found.mass == pytest.approx(1.0, rel=0.03) and abs(found.mass - 1.0) < 3.0 * found.mass_std
+
+
+def test_held_poses_are_counted() -> None:
+    """One more with each that has ended, empty or loaded; forgotten ones of an old load do not make it negative."""
+    random = np.random.default_rng(6)
+    poses = data.random_poses(WAM, 6, random)
+    estimator = PayloadEstimator(WAM, DT, friction_band=FRICTION)
+    counted = []
+    for index, sample in enumerate(data.stream([WAM] * 6, poses, FRICTION, DT, random)):
+        estimator.update(*sample)
+        if index % 200 == 199:
+            counted.append(estimator.poses)
+    assert counted == sorted(counted) and counted[-1] - counted[1] == 4
+    assert len(poses) - 1 <= counted[-1] <= len(poses)
