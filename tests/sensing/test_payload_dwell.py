@@ -116,3 +116,9 @@ def test_a_joint_that_stays_is_not_counted_again() -> None:
     assert [pose.fresh.tolist() for pose in found] == [[True, True], [True, False]]
     present = poses.present()
     assert present is not None and present.fresh.all()
+
+
+def test_a_little_way_back_may_have_unwound_all_friction_of_a_stiff_gear() -> None:
+    """Three hundredths of a millirad beyond the encoder's tremble: most is left of a soft gear's, nothing is sure."""
+    pose = held([0.4, 0.4 - 7e-5])
+    assert pose.friction_fraction[0] > 0.7 and pose.fraction_std[0] > 0.85

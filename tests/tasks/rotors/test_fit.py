@@ -17,11 +17,13 @@ from counterpoise.tasks.rotors.fit import (
     MODE_DAMPING,
     MODES,
     STRIBECK,
+    Inertia95,
     Pulse,
     _HeldTorque,
     _sliding,
     _twists,
     delays,
+    fitted,
     reduced,
 )
 
@@ -135,3 +137,27 @@ def test_a_slide_begins_where_the_joint_has_left_its_place_and_ends_where_it_slo
     assert time[found[0]] == pytest.approx(0.3 / math.pi * math.acos(0.8), abs=2 * DT)
     assert time[found[1]] == pytest.approx(0.3 * (1.0 - math.asin(0.2) / math.pi), abs=3 * DT)
     assert _sliding(way, time, 0.2) is None
+
+
+@pytest.mark.parametrize("frequency", MODES[2:4])
+def test_a_gear_that_swings_does_not_pass_for_inertia(frequency: float) -> None:
+    """Pulses of a motor whose links hang on a spring: J comes back where the twist is among what is fitted."""
+    pulses = []
+    for index, (first, then) in enumerate(((12.0, 2.0), (14.0, 1.0), (11.0, 3.0), (13.0, 0.5), (15.0, 2.0))):
+
+        def torque(now: float, end: float = 0.08 + 0.01 * index, first: float = first, then: float = then) -> float:
+            return first if now < end else then
+
+        pulse = made(torque)
+        held = _HeldTorque(pulse.torque, pulse.time)
+        twist = _twists(held, frequency)
+        assert twist is not None
+        rows, since, now, _ = held.at(pulse.time)
+        q = pulse.q.copy()
+        q[:, 0] += twist(rows, since, now) / (INERTIA * (2.0 * math.pi * frequency) ** 2)
+        found = reduced(dataclasses.replace(pulse, q=q), DT)
+        assert found is not None
+        pulses.append(found)
+    inertia = fitted(pulses, 0.5 * INERTIA, 0.0)
+    assert isinstance(inertia, Inertia95)
+    assert inertia.value == pytest.approx(INERTIA, rel=0.02) and inertia.low < INERTIA < inertia.high
