@@ -160,6 +160,15 @@ def test_who_waits_for_a_time_does_not_wait_longer() -> None:
         assert floating.wait(60.0).end == "stopped"
 
 
+def test_a_floating_that_looks_at_its_check_does_not_count_as_hanging() -> None:
+    """Its loops send; it does not, and has at least the time of its longest stop when it is asked to end."""
+    rig = Rig(planar(), PLANAR)
+    job = Floating(rig, FloatSettings())._new_job()
+    assert not job.sends and job.plant is rig.plant
+    settings = rig.safety.settings
+    assert job.longest > settings.settle_time + settings.ramp_time
+
+
 def test_what_a_thread_raises_reaches_who_waits() -> None:
     """A refusal in the thread is raised by wait()."""
     plant = planar()
