@@ -16,10 +16,10 @@ from counterpoise.fitting import (
     Terms,
     at_rest,
     is_consistent,
+    registered_terms,
     root_mean_square,
     samples_of_poses,
     static_poses,
-    term,
 )
 from counterpoise.identification import runs
 from counterpoise.identification.heldout import split_samples
@@ -398,7 +398,8 @@ def test_a_first_look_takes_sizes_of_the_motion() -> None:
 def test_terms_that_show_in_motion_only_are_not_tried_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two terms that are switched on, one of which shows while the arm moves: both in motion, the other at rest."""
     names = ("stribeck", "load_friction")
-    motion, rest = (term.term_named(name) for name in names)
+    known = {one.name: one for one in registered_terms()}
+    motion, rest = (known[name] for name in names)
     assert motion.motion_only and not rest.motion_only
     for one in (motion, rest):
         monkeypatch.setattr(type(one), "tried", True)
