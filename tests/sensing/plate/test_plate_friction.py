@@ -116,6 +116,13 @@ def test_the_law_has_each_direction_s_own_friction(stribeck: bool) -> None:
         assert friction.torque(-speed) == pytest.approx(-4.0 - rise - 2.0 * speed)
 
 
+def test_a_level_that_falls_towards_rest_is_none_that_a_law_has() -> None:
+    """A breakaway below the sliding level, by less than its error: the law has the sliding level alone."""
+    joint = JointFriction("joint", True, coulomb=5.0, breakaway=4.9, stribeck_velocity=0.4, viscous_positive=2.0)
+    law, speed = joint.law(), np.array([0.01, 0.3, 2.0])
+    assert law is not None and law.torque(speed) == pytest.approx(5.0 + 2.0 * speed)
+
+
 def test_without_friction_there_is_none() -> None:
     """Control run: the curve is zero within its band, and no term is printed."""
     found = found_for(4, 0.0)
