@@ -161,6 +161,21 @@ def test_a_load_that_is_attached_is_learned() -> None:
     assert relative_error(est, loaded, everywhere) < 0.2 * start
 
 
+def test_a_load_that_is_attached_says_nothing_of_friction() -> None:
+    """Holds that contradict what is known are a change of the arm: the odds of friction stay as they were."""
+    robot = cp.load("wam7")
+    loaded = robot.with_payload(1.0, com=(0.0, 0.0, 0.1))
+    est = listen(cp.OnlineGravity(robot, DT), visits(robot, workspace_poses(robot, 12, seed=1, margin=0.2)))
+    log, seen = visits(loaded, workspace_poses(robot, 6, seed=7, margin=0.2)), 0
+    for row in range(len(log)):
+        est.update(log.q[row], log.dq[row], log.tau[row])
+        now = inner(est)
+        if now._learned and now._surprised:
+            seen += 1
+            assert now._pass_odds == now._odds
+    assert seen > 0
+
+
 @pytest.mark.parametrize(("name", "poses"), [("wam7", 3), ("dualarm19", 3)])
 def test_a_robot_without_friction_needs_no_more_poses(name: str, poses: int) -> None:
     """With all states on, one visit a pose: ≤ 1 % after 3, and it is known that no friction is there."""
