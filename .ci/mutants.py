@@ -1,7 +1,8 @@
 """Changes the source in small ways, one at a time, and looks whether a test notices: ``make mutants``.
 
 A mutant is one changed sign, index, constant or condition. A sample of all that there are is drawn, by a seed. For each
-the nearby tests are run: those of the same subpackage that import the module, or else those of what imports it.
+the nearby tests are run: those of the same subpackage that import the module, or else those of what imports it. With
+``--further`` the other tests of the subpackage follow where none of them fails, without those that are slow.
 Specifications that native code shadows are also run with the tests that compare the two. A mutant at which no test
 fails has survived: a test is missing, or the change means nothing (CONTRIBUTING.md says how to tell).
 
@@ -303,15 +304,19 @@ class Nearby:
         """Read who imports whom."""
         self._root = root
         package = root / PACKAGE
+        home: dict[str, str] = {}  # where a name that a subpackage hands on is made
+        for path in package.rglob("__init__.py"):
+            home.update(_handed_on(path, _module(path.parent, package.parent)))
         self._importers: dict[str, set[str]] = {}
         for path in package.rglob("*.py"):
             name = _module(path, package.parent)
             if path.name == "__init__.py":
                 continue  # it hands names on, and everything imports it
             for imported in _imported(path, name):
-                self._importers.setdefault(imported, set()).add(name)
+                self._importers.setdefault(home.get(imported, imported), set()).add(name)
         self._tests = {
-            path.relative_to(root).as_posix(): _imported(path, "") for path in (root / "tests").rglob("test_*.py")
+            path.relative_to(root).as_posix(): {home.get(name, name) for name in _imported(path, "")}
+            for path in (root / "tests").rglob("test_*.py")
         }
 
     def tests(self, file: str) -> tuple[str, ...]:
@@ -336,6 +341,13 @@ class Nearby:
 
         return (*twins, *sorted(chosen - set(twins), key=distance))
 
+    def further(self, file: str) -> tuple[str, ...]:
+        """Return the other test files of the subpackage but the slow ones, those that import little first."""
+        subpackage = Path(file).relative_to(PACKAGE).parts[0]
+        near = {name: imported for name, imported in self._tests.items() if name.startswith(f"tests/{subpackage}/")}
+        left = near.keys() - set(self.tests(file))
+        return tuple(sorted((name for name in left if not SLOW.search(name)), key=lambda name: (len(near[name]), name)))
+
 
 def _module(path: Path, source: Path) -> str:
     return ".".join(path.relative_to(source).with_suffix("").parts)
@@ -353,6 +365,16 @@ def _imported(path: Path, module: str) -> set[str]:
             found.add(name)
             found.update(f"{name}.{alias.name}" for alias in node.names)
     return found
+
+
+def _handed_on(path: Path, package: str) -> dict[str, str]:
+    """Return the module of every name that an ``__init__.py`` takes from the modules beside it."""
+    return {
+        f"{package}.{alias.asname or alias.name}": f"{package}.{node.module}"
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module
+        for alias in node.names
+    }
 
 
 # -------------------------------------------------------------------------------------------------------------- running
@@ -389,9 +411,9 @@ class _Run:
 class Bench:
     """Copies of the tree in which mutants are tried."""
 
-    def __init__(self, root: Path, folder: Path, jobs: int, limit: float) -> None:
+    def __init__(self, root: Path, folder: Path, jobs: int, limit: float, *, further: bool = False) -> None:
         """Make a copy for each job."""
-        self._root, self._limit = root, limit
+        self._root, self._limit, self._further = root, limit, further
         self._nearby = Nearby(root)
         self._free: queue.SimpleQueue[Path] = queue.SimpleQueue()
         self._running: set[subprocess.Popen[bytes]] = set()
@@ -425,7 +447,15 @@ class Bench:
             return Result(site, "untested", "", tests, 0.0)
         copy = self._free.get()
         try:
-            return self._tried(site, tests, copy)
+            result = self._tried(site, tests, copy)
+            others = self._nearby.further(site.file) if self._further and result.verdict == "survived" else ()
+            if others:
+                second = self._tried(site, others, copy)
+                seconds = result.seconds + second.seconds
+                # Tests that could not be run, or not in time, show nothing: then it has survived those that were.
+                result = replace(second if second.verdict in ("killed", "survived") else result, seconds=seconds)
+                result = replace(result, tests=(*tests, *others))
+            return result
         finally:
             self._free.put(copy)
 
@@ -615,6 +645,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("--seed", type=int, default=0, help="which sample (0)")
     parser.add_argument("--only", action="append", default=[], metavar="PATH", help="a file or folder; may be repeated")
     parser.add_argument("--jobs", default="1", help="how many at a time, or auto (1)")
+    parser.add_argument("--further", action="store_true", help="where none fails, also the subpackage's other tests")
     parser.add_argument("--limit", type=float, default=LIMIT, help=f"time for one mutant's tests in s ({LIMIT:g})")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the report there")
     parser.add_argument("--list", action="store_true", help="only print the sample")
@@ -635,7 +666,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     before = signal.signal(signal.SIGTERM, _interrupt)  # so that copies are removed and tests ended
     try:
         with tempfile.TemporaryDirectory(prefix="mutants-", ignore_cleanup_errors=True) as folder:
-            bench = Bench(root, Path(folder), jobs, options.limit)
+            bench = Bench(root, Path(folder), jobs, options.limit, further=options.further)
             results = tried_all(bench, chosen, jobs, lambda result: print(told_of(result), flush=True))
     except KeyboardInterrupt:
         return 130

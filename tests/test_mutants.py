@@ -177,6 +177,24 @@ def test_survivors_and_killed_mutants_are_told_right(tiny: Path, tmp_path: Path,
     assert files_of(tiny) == before
 
 
+def test_further_tests_are_run_where_no_nearby_one_fails(tiny: Path, tmp_path: Path) -> None:
+    """A test that does not import the file kills its mutant only when it is asked for; the slow ones never are."""
+    code = "import importlib\n\n\ndef test_last():\n    assert importlib.import_module(NAME).last([1, 2, 3]) == 3\n"
+    for name in ("test_away.py", "test_away_study.py"):
+        (tiny / "tests" / "control" / name).write_text(f"NAME = 'counterpoise.control.ends'\n{code}", encoding="utf-8")
+    (tiny / "tests" / "control" / "test_wait.py").unlink()
+    report, told = tmp_path / "report.json", {}
+    for more in ([], ["--further"]):
+        MUTANTS.main(["--only", "src/counterpoise/control/ends.py", "--json", str(report), *more], tiny)
+        found = json.loads(report.read_text(encoding="utf-8"))
+        told[bool(more)] = {mutant["change"]: mutant["by"] for mutant in found["mutants"]}
+        if more:
+            assert not any("study" in test for mutant in found["mutants"] for test in mutant["tests"])
+    assert set(told[False].values()) == {"tests/control/test_ends.py::test_span", ""}
+    assert told[True]["a[-1] -> a[-2]"] == told[True]["a[-1] -> a[1]"] == "tests/control/test_away.py::test_last"
+    assert told[True]["a - b -> a + b"] == "tests/control/test_ends.py::test_span"
+
+
 def test_a_change_that_nothing_can_be_imported_with_is_killed(tiny: Path, tmp_path: Path) -> None:
     """Where pytest itself cannot begin there is no test that failed; without the mutant it begins."""
     (tiny / "tests" / "conftest.py").write_text("import counterpoise.control.ends\n", encoding="utf-8")
@@ -279,4 +297,12 @@ def test_nearby_tests_are_those_that_import_the_file_or_what_imports_it(nearby: 
     found = nearby.tests("src/counterpoise/control/reference.py")
     assert found[0] == "tests/control/test_reference.py" and "tests/control/test_laws.py" in found
     assert "tests/control/test_limits.py" not in found
+    further = nearby.further("src/counterpoise/control/reference.py")
+    assert "tests/control/test_limits.py" in further and not set(further) & set(found)
+    assert not any(name.startswith("tests/sensing/") or "_study" in name for name in further)
+
+
+def test_a_name_that_a_subpackage_hands_on_counts_as_an_import_of_its_module(nearby: Any) -> None:
+    """``from counterpoise.fitting import Gaussian`` takes it from fitting/prior.py."""
+    assert "tests/fitting/test_regression.py" in nearby.tests("src/counterpoise/fitting/prior.py")
     assert all(nearby.tests(site.file) for site in MUTANTS.all_sites(ROOT, ["src/counterpoise/dynamics"])[::50])

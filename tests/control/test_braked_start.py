@@ -10,11 +10,12 @@ import pytest
 import counterpoise as cp
 from counterpoise.control.fault import Fault
 from counterpoise.control.gravity import Gravity, PDGravity
+from counterpoise.control.limits import resolve_limits
 from counterpoise.control.loop import ControlLoop
 from counterpoise.control.plant import BrakedPlant, Plant
 from counterpoise.control.report import EndState
 from counterpoise.control.safety import SafetySettings
-from counterpoise.control.start import MOST_LINEAR, MOST_ROTARY, SETTLE, WATCHED
+from counterpoise.control.start import MOST_LINEAR, MOST_ROTARY, SETTLE, SLACK, WATCHED
 from counterpoise.recording import Sample
 from library.braked_arm import ENDS_AT_START, NEEDED, BareArm, BrakedArm, side_by_side
 
@@ -76,6 +77,7 @@ def test_the_run_begins_when_the_arm_is_held() -> None:
     assert len(report.log.time) == report.ticks
     began = resets[-1]
     assert began >= SETTLE + 0.05 + WATCHED
+    assert began == pytest.approx(arm.opens_at + WATCHED, abs=0.5 * arm.dt)  # no longer than is stated
     assert report.log.sent is not None
     np.testing.assert_allclose(report.log.sent[0], NEEDED, rtol=1e-3)
 
@@ -130,6 +132,8 @@ def test_drives_that_are_off_keep_the_brakes_closed() -> None:
     assert error.report.end is ENDS_AT_START[Fault.BRAKES_NOT_OPENED]
     assert "release" not in arm.calls
     assert "drives may be off" in str(error)
+    limits = resolve_limits(ROBOT, arm)  # the whole time is waited for: to the largest torque, and what is stated
+    assert arm.ticks == round((np.max(limits.effort / limits.rate) + SETTLE + SLACK) / arm.dt)
     assert error.history
 
 

@@ -116,6 +116,19 @@ def test_joints_must_be_the_same_in_the_same_order() -> None:
         resolve_limits(PUMA, arm)
 
 
+def test_the_first_joint_beyond_another_limit_is_named() -> None:
+    """Of several joints the first, and of several limits the first; none where all are within."""
+    limits = resolve_limits(PUMA)
+    ours = {name: getattr(limits, name).copy() for name in ("effort", "velocity", "lower", "upper")}
+    assert limits.first_wider(**ours) is None
+    narrower = ours | {"velocity": ours["velocity"] * [1, 0.5, 1, 0.5, 1, 1], "upper": ours["upper"] - 0.1}
+    assert limits.first_wider(**narrower) == ("joint2", "speed limit")
+    higher = ours | {"lower": ours["lower"] + [0, 0, 0.1, 0, 0, 0.1]}
+    assert limits.first_wider(**higher) == ("joint3", "lower limit")
+    unknown = ours | {"effort": np.where(np.arange(6) < 4, ours["effort"], np.nan)}
+    assert limits.first_wider(**unknown) == ("joint5", "effort limit")
+
+
 def test_margin_is_bounded_by_the_range() -> None:
     """0.1, but never more than 5 % of the range; none around an unlimited joint."""
     limits = resolve_limits(PUMA, lower=[-1, -1, -1, -0.1, 0, -np.inf], upper=[1, 9, 1, 0.1, 0, np.inf])

@@ -50,6 +50,16 @@ def test_triangle_and_sine_have_their_amplitude_and_period() -> None:
     assert triangle.at(0.9).dq == pytest.approx([-0.4, 0.0])
 
 
+@pytest.mark.parametrize("end", [0.25, 0.75, 1.25])
+def test_triangle_turns_at_its_ends(end: float) -> None:
+    """At the end itself the velocity is already that of the way back."""
+    triangle = Triangle([0.2, 0.0], 1.0, centre=[1.0, 3.0])
+    now, later = triangle.at(end), triangle.at(end + 0.01)
+    assert abs(now.q[0] - 1.0) == pytest.approx(0.2)
+    assert later.q == pytest.approx(now.q + 0.01 * now.dq)
+    assert (later.q[0] - 1.0) / (now.q[0] - 1.0) < 1.0
+
+
 def test_eased_begins_at_rest_and_becomes_the_other() -> None:
     """No speed at first; after the time given, exactly the reference behind it."""
     eased, sine = Eased(Sine([0.2, 0.1], 2.0), 1.0), Sine([0.2, 0.1], 2.0)

@@ -15,6 +15,7 @@ from counterpoise.control.pid import PID
 from counterpoise.control.plant import PlateInfo
 from counterpoise.control.report import EndState
 from counterpoise.control.safety import SafetyFilter, SafetySettings
+from counterpoise.errors import EndOfLogError
 from counterpoise.foundation import Array
 from counterpoise.recording import Sample, SampleFlag
 from library import faults
@@ -289,3 +290,23 @@ def test_interrupted_write_breaks_no_bound(sent: bool) -> None:
     torques = np.array(arm.sent)
     assert np.abs(torques[29]).max() > 0.1
     assert np.abs(np.diff(torques, axis=0)).max() <= 10.0 * arm.dt
+
+
+def test_the_end_of_a_log_ends_the_run_without_a_stop() -> None:
+    """A plant that is a recording has no arm to let down: it says that it is over, and nothing of its own is called."""
+
+    class Recorded(StillArm):
+        reads = 0
+
+        def read(self) -> Sample:
+            self.reads += 1
+            if self.reads > 20:
+                raise EndOfLogError("no further samples")
+            return super().read()
+
+    arm = Recorded(PUMA)
+    with arm:
+        report = loop_of(arm, Gravity(PUMA)).run(1.0)
+    assert report.end is EndState.END_OF_LOG
+    assert report.ticks == 20 and report.stop_ticks == 0
+    assert "stopped" not in [event.kind for event in report.events]

@@ -12,7 +12,7 @@ from counterpoise.control.fault import Fault
 from counterpoise.control.gravity import Gravity
 from counterpoise.control.limits import resolve_limits
 from counterpoise.control.report import EndState
-from counterpoise.control.safe_stop import SafeStop, stop_damping
+from counterpoise.control.safe_stop import SafeStop, nominal_time, stop_damping
 from counterpoise.control.safety import SafetyFilter, SafetySettings
 from counterpoise.dynamics import joint_inertias
 from counterpoise.recording import Sample
@@ -97,6 +97,26 @@ def test_phases_of_a_stop_with_good_samples() -> None:
     assert not np.any(torques[110:])
     assert not np.any(safety.last)
     assert stop.end is EndState.GRAVITY_STOP
+
+
+@pytest.mark.parametrize("kind", ["brake", "zero"])
+def test_a_stop_takes_no_longer_than_is_told(kind: Any) -> None:
+    """Ticks until the plant's own stop is due: with brakes the arm is held only until it is slow."""
+    arm = IdealArm(cp.load("puma560"), stop=kind)
+    stop, safety = new_stop(arm)
+    sample = Sample(0.0, arm.q, np.full(6, 1e6), arm.tau)  # damping leaves all it may at the end of the ramp
+    ticks = 0
+    while not stop.done:
+        tau = stop.torque(sample, 0)
+        assert tau is not None
+        safety.limit(tau)
+        ticks += 1
+    told = nominal_time(arm, SETTINGS, safety.limits)
+    assert ticks <= told / arm.dt + 3
+    if kind == "brake":
+        assert told == SETTINGS.settle_time
+    else:
+        assert told > SETTINGS.settle_time + SETTINGS.ramp_time and ticks > 0.9 * SETTINGS.ramp_time / arm.dt
 
 
 def test_what_is_not_known_is_not_used() -> None:

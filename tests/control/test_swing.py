@@ -34,6 +34,17 @@ def test_a_growing_swing_is_seen_within_four_periods_of_being_large(frequency: f
     assert size[row] < max(LEAST_ROTARY, 0.02 * growth**3.0) * growth**1.5
 
 
+@pytest.mark.parametrize("frequency", [2.0, 5.0, 20.0])
+def test_the_frequency_of_a_swing_is_told(frequency: float) -> None:
+    """Also where it has swung for long before it is large: within a tenth, and the size that it has then."""
+    time = np.arange(0.0, 20.0 / frequency, 0.2 * DT)
+    speed = 0.005 * 1.4 ** (frequency * time) * np.sin(2.0 * np.pi * frequency * time)
+    watch = SwingWatch(ARM)
+    row = next(row for row, value in enumerate(speed.tolist()) if watch.grows(time[row], np.array([0.0, value, 0.0])))
+    assert float(watch.reason.partition("swings at ")[2].split()[0]) == pytest.approx(frequency, rel=0.1)
+    assert float(watch.reason.partition(" to ")[2].split()[0]) == pytest.approx(np.abs(speed[row]), rel=0.1)
+
+
 @pytest.mark.parametrize("growth", [1.0, 0.9])
 def test_a_swing_that_stays_or_fades_is_left_alone(growth: float) -> None:
     """Large, and noisy besides."""

@@ -125,6 +125,17 @@ def test_derivative_term_is_the_slope_of_the_error() -> None:
     assert made.act(begin + slope * 19 * T) == pytest.approx(np.zeros(3))
 
 
+@pytest.mark.parametrize("begin", [0.0, 0.45, 17.3])
+def test_a_torque_signal_does_not_know_what_the_clock_reads(begin: float) -> None:
+    """It begins with the run, whenever that is, and anew after a reset."""
+    wave = Triangle([2.0], 1.0, centre=[0.5])
+    law = TorqueSignal(wave, 1)
+    for _ in range(2):
+        law.reset(sample())
+        for since in (0.0, 0.1, 0.25, 0.6):
+            assert law.torque(sample(), begin + since) == pytest.approx(wave.at(since).q)
+
+
 def test_optional_terms() -> None:
     """Proportional and derivative terms act on the torque error; feedforward can be left out."""
     law = loop_law(desired=TorqueSignal(Hold([1.0]), 1), k_int=0.0, proportional=0.5, derivative=0.01, feedforward=0.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -58,6 +60,19 @@ def test_links_that_are_fixed_together_count_as_one_body() -> None:
     robot = arm(THIN, HEAVY)
     assert any("triangle inequality" in warning for warning in robot.warnings)
     assert robot.inverse_dynamics([0.3], [0.0], [1.0]).shape == (1,)
+
+
+@pytest.mark.parametrize("xyz", ["0.2 0 0", "0 0.2 0", "0 0 0.2", "0 0 0"])
+def test_what_no_body_has_is_not_hidden_by_where_the_body_is(xyz: str) -> None:
+    """The tensor about the centre counts; about the joint m (c·c 1 − c cᵀ) may make up for what is missing."""
+    for tensor, physical in ((THIN, False), ('ixx="0.03" iyy="0.03" izz="0.05"', True)):
+        text = ARM.format(tensor=tensor, extra="").replace('xyz="0.2 0 0"', f'xyz="{xyz}"')
+        robot = cp.Robot(parse_urdf(text.encode()))
+        if physical:
+            assert np.isfinite(robot.inverse_dynamics([0.3], [0.0], [1.0])).all()
+        else:
+            with pytest.raises(cp.errors.PhysicalConsistencyError):
+                robot.inverse_dynamics([0.3], [0.0], [1.0])
 
 
 def test_point_masses_are_physical() -> None:
@@ -299,3 +314,14 @@ def test_repr_says_what_it_is() -> None:
     """One line with name, joints and mass."""
     assert repr(cp.load("wam4")) == "<Robot 'wam4': 4 joints, 17.510 kg>"
     assert "1 payload" in repr(cp.load("wam4").with_payload(1.0))
+
+
+def test_an_arm_without_any_mass_has_its_centre_at_the_base() -> None:
+    """No 0/0."""
+    robot = cp.load("planar3")
+    links = [replace(link, inertia=None) for link in robot.description.links]
+    bare = cp.Robot(replace(robot.description, links=tuple(links)))
+    q = np.array([[0.3, 0.2, -0.1], [0.0, 0.0, 0.0]])
+    assert bare.total_mass == 0.0
+    for kernel in (bare, ReferenceKernel(bare.tree)):
+        assert kernel.center_of_mass(q).tolist() == np.zeros((2, 3)).tolist()

@@ -21,6 +21,7 @@ from counterpoise.fitting import (
     static_poses,
     workspace_yardstick,
 )
+from counterpoise.fitting.identifiability import sum_text
 from counterpoise.identification import solve_static, static_columns, static_rows
 
 Array = npt.NDArray[np.float64]
@@ -157,3 +158,17 @@ def test_what_does_not_fit_is_refused() -> None:
         base_language(other.mounted(rpy=(0.3, 0.2, 0.0)), solution)
     with pytest.raises(InputError, match="yardstick has shape"):
         identify(base_language(robot, solution), np.eye(3))
+
+
+@pytest.mark.parametrize(
+    ("shares", "text"),
+    [
+        ({"a": 1.0, "b": 0.5}, "a + 0.5·b"),
+        ({"a": -1.0, "b": -0.5, "c": 2.0}, "−a − 0.5·b + 2·c"),
+        ({"a": 0.25, "b": 1e-9, "c": -1.0}, "0.25·a − c"),
+        ({}, ""),
+    ],
+)
+def test_sums_are_written_with_their_signs(shares: dict[str, float], text: str) -> None:
+    """A one is not written, nor what is nothing."""
+    assert sum_text(shares) == text

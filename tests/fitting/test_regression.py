@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from counterpoise.errors import InputError
 from counterpoise.fitting import Gaussian, JointRegression, Solution, solve
+from counterpoise.fitting.regression import pooled_noise
 
 Array = npt.NDArray[np.float64]
 
@@ -265,3 +266,44 @@ def test_wrong_data_are_refused() -> None:
         solve(accumulated(A, np.full((5, 3), np.nan)))
     with pytest.raises(InputError, match="at least one of each"):
         JointRegression((), COLUMNS)
+
+
+def test_columns_that_show_later_are_taken_up() -> None:
+    """Rows in pieces, with a column more in each, give the products of all rows at once; so does every order."""
+    rng = np.random.default_rng(8)
+    pieces = []
+    for shown in ([1], [0, 1], [1, 3], [0, 2, 3]):
+        A = np.zeros((5, 1, 4))
+        A[:, :, shown] = rng.normal(size=(5, 1, len(shown)))
+        pieces.append((A, rng.normal(size=(5, 1))))
+    whole = np.concatenate([np.column_stack([A[:, 0], y]) for A, y in pieces])
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]):
+        regression = JointRegression(("a",), ("p", "q", "r", "s"))
+        for piece in order:
+            regression.add(*pieces[piece])
+        factor = regression.factor(0)
+        np.testing.assert_allclose(factor.T @ factor, whole.T @ whole, atol=1e-12)
+
+
+NOISE = {"ratio": np.array([1.0, 4.0, 0.5]), "before": np.array([0.1, 0.2, 0.3]), "signal": 7.0}
+
+
+def test_without_a_spare_sample_the_noise_is_as_large_as_the_signal() -> None:
+    """As many unknowns as samples: no residual shows it, whatever it is."""
+    fitted = np.array([2.0, 5.0, 1.0])
+    for spare in (0.0, 0.1):
+        found = pooled_noise(np.full(3, 0.5), fitted, fitted + spare, pooling=2.0, **NOISE)
+        assert found == pytest.approx(7.0 * NOISE["ratio"] / 4.0)
+
+
+def test_levels_are_pooled_over_every_joint_that_has_samples() -> None:
+    """Their mean is that of the logarithms, over joints with however few samples; with none a joint takes the mean."""
+    ratio, before = NOISE["ratio"], NOISE["before"]
+    squares, fitted, samples = np.array([3.0, 0.0, 2.0]), np.array([0.1, 0.0, 2.0]), np.array([0.6, 0.0, 50.0])
+    common = np.exp(np.mean(np.log((before / ratio)[[0, 2]] ** 2)))
+    found = pooled_noise(squares, fitted, samples, pooling=3.0, **NOISE)
+    freedom = samples - fitted
+    assert found == pytest.approx(np.sqrt((squares + 3.0 * common * ratio**2) / (freedom + 3.0)))
+    assert found[1] == pytest.approx(np.sqrt(common) * ratio[1])
+    one = pooled_noise(squares, fitted, samples, pooling=np.inf, **NOISE)
+    assert one == pytest.approx(ratio * np.sqrt(np.sum(squares / ratio**2) / np.sum(freedom)))

@@ -266,6 +266,24 @@ def test_a_term_answers_every_question(one: EffortTerm) -> None:
     assert one.label and one.summary
 
 
+@pytest.mark.parametrize("one", registered_terms(), ids=lambda one: one.name)
+def test_a_term_says_where_it_acts_at_rest(one: EffortTerm) -> None:
+    """Of terms that add efforts beside the weight: those at rest, and whether they are others at another pose."""
+    if one.adjusts or one.name == "bodies":
+        pytest.skip("it is in the weight")
+    robot = cp.load("wam7")
+    q = np.random.default_rng(6).uniform(-1.0, 1.0, (6, 7))
+    still = np.zeros_like(q)
+    samples = Samples(robot.joint_names, np.zeros(6), q, still, still, np.ones(q.shape), np.full(7, 0.05))
+    model = EffortModel(robot, Terms(**{one.name: one.asked_for(())}), samples.active, np.eye(7))
+    start = model.start()
+    columns = one.columns(Evaluation(model, samples, start, model.rigid_body(start)))
+    if one.friction:  # how much of it acts at rest, and to which side, no position tells
+        return
+    assert columns.any() == one.acts_at_rest
+    assert (np.ptp(columns, axis=0).max() > 0.0) == one.follows_position
+
+
 def test_unknown_terms_are_refused_and_terms_are_values() -> None:
     """A name that is no term says which there are; equal choices are equal."""
     with pytest.raises(cp.InputError, match="no term 'springs'; there are bodies, offset"):

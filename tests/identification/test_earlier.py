@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.fitting import HierarchicalRegression, RowProducts, Size
+from counterpoise.fitting import CadPrior, HierarchicalRegression, RowProducts, Size
+from counterpoise.identification import hypotheses
 from counterpoise.identification.calibration import calibrate
 from counterpoise.identification.earlier import DIFFERENCES, EarlierCalibration
 from counterpoise.identification.file import load_calibration
@@ -181,3 +184,17 @@ def test_part_of_a_path_starts_from_another() -> None:
         wrong = calibrate(robot, first, start_from=replace(earlier, x=x), findings=())
         assert not wrong.trusted
         assert any("calibration that it starts from" in reason for reason in wrong.reasons)
+
+
+@pytest.mark.parametrize("prior", [None, CadPrior(), CadPrior(weight=2.0)])
+@pytest.mark.parametrize("earlier", [False, True])
+def test_what_may_be_true_has_a_probability_of_one(
+    prior: CadPrior | None, earlier: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With an earlier calibration and without: the shares of all hypotheses add up to 1."""
+    monkeypatch.setattr(hypotheses, "_described", lambda recorded, weight, share: SimpleNamespace(share=share))
+    monkeypatch.setattr(hypotheses, "_near", lambda recorded, start, one, usual: SimpleNamespace(share=one.share))
+    recorded: Any = SimpleNamespace(model=SimpleNamespace(terms=SimpleNamespace(linear=True)))
+    start: Any = object() if earlier else None
+    found = hypotheses.hypotheses_of(recorded, prior, start)
+    assert sum(one.share for one in found) == pytest.approx(1.0) and min(one.share for one in found) > 0.0

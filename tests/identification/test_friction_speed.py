@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.fitting import Samples
+from counterpoise.fitting import Samples, with_inertial_parameters
 from counterpoise.identification import friction_speed
 from counterpoise.identification.friction_speed import LEAST_SAMPLES, likeliest_speeds
 from counterpoise.identification.moving import SPEED_FACTORS, prepare
@@ -102,3 +102,12 @@ def test_exact_data_with_columns_that_depend_on_each_other_have_a_residual() -> 
     column = 1e4 * np.sin(np.arange(200.0))
     left = friction_speed._residual(np.column_stack([column, column, 0.0 * column]), 1e-4 * column, 4.0)
     assert 0.0 < left < 1e-9 * float(np.var(1e-4 * column))
+
+
+@pytest.mark.parametrize("light", [1e-2, 1e-4])
+def test_a_description_in_another_unit_tells_it_too(light: float) -> None:
+    """All masses too small by one factor are as good, where efforts have a unit of their own."""
+    factors = [4.0, 1.0, 2.5, 1.6]
+    samples = swinging(ARM, LEAST * np.array(factors))
+    model = with_inertial_parameters(ARM, light * ARM.inertial_parameters[10:])
+    assert chosen(model, samples, torques=False) == factors

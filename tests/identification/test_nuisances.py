@@ -256,3 +256,17 @@ def test_presliding_does_not_depend_on_the_step() -> None:
     start = np.zeros((len(PRESLIDING) + 1, 1))
     coarse_end = presliding(way[:, None], start)[1]
     np.testing.assert_allclose(presliding(fine[:, None], start)[1], coarse_end, atol=1e-9)
+
+
+def test_every_later_recording_has_its_own_offset(arm: cp.Robot, samples: Samples) -> None:
+    """A constant in the column of its own recording, nothing in those of the others; the first has none."""
+    times = tuple((DURATION * run, DURATION * (run + 1)) for run in range(3))
+    usual = nuisances_of(arm, samples)
+    found = replace(usual, extent=replace(usual.extent, times=times), own_offsets=True)
+    own = [place for place, kind in enumerate(found.kinds) if kind == "run offset"]
+    assert len(own) == 2 and found.offset.all()
+    for run in range(3):
+        values = found.values(samples, bodies_of(arm, samples), run, at_start(samples))[0][:, :, own]
+        for later in (1, 2):
+            expected = found.offset if later == run else np.zeros(arm.n)
+            np.testing.assert_allclose(values[:, :, later - 1], np.broadcast_to(expected, (len(samples), arm.n)))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from counterpoise.dynamics import MAX_INPUT
 from counterpoise.errors import DataFileError
 from counterpoise.identification import pose_plan as pose_file
 from counterpoise.identification.pose_plan import read_poses
@@ -129,3 +130,13 @@ def test_numbers_are_read_back_exactly(tmp_path_factory, rows, chunk):
         patch.setattr(pose_file, "CHUNK_ROWS", chunk)
         found = read_poses(str(file), JOINTS)
     np.testing.assert_array_equal(found.q, rows)
+
+
+def test_numbers_up_to_the_largest_are_read(read):
+    """The bound itself is a number like any other; what is beyond it is refused."""
+    for most in (MAX_INPUT, -MAX_INPUT):
+        assert read(f"a,b,c\n{most!r},0,1\n").q.tolist() == [[most, 0.0, 1.0]]
+        with pytest.raises(DataFileError, match="expected a number within"):
+            read(f"a,b,c\n{most * (1.0 + 1e-12)!r},0,1\n")
+        with pytest.raises(DataFileError, match="b is 'x'"):
+            read(f"a,b,c\n{most!r},0,1\n1,x,2\n")

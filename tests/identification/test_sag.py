@@ -31,6 +31,17 @@ def test_errors_of_several_joints_add_up_as_vectors() -> None:
     assert tip_sag(arm, q, error, stiffness).total == pytest.approx(float(np.linalg.norm(moved)))
 
 
+@pytest.mark.parametrize("factor", [1e-4, 1e-2, 10.0])
+def test_the_sag_is_inverse_to_the_stiffness_and_a_joint_without_any_has_none(factor: float) -> None:
+    """However soft the joints are; one of stiffness 0 is left out."""
+    arm, q, error = cp.load("planar3"), np.array([[0.3, -0.4, 0.9]]), np.array([[1.0, -2.0, 0.5]])
+    stiffness = np.array([80.0, 0.0, 40.0])
+    stiff, soft = tip_sag(arm, q, error, stiffness), tip_sag(arm, q, error, factor * stiffness)
+    assert soft.per_joint == pytest.approx(stiff.per_joint / factor)
+    assert (soft.total, soft.largest) == (pytest.approx(stiff.total / factor), pytest.approx(stiff.largest / factor))
+    assert stiff.per_joint[1] == 0.0 < stiff.per_joint[0]
+
+
 def test_the_assumed_stiffness_follows_the_inertia() -> None:
     """K = J ω²; a fitted rotor counts where it is larger than the described one."""
     arm = cp.load("pendulum")

@@ -13,7 +13,7 @@ import counterpoise as cp
 from counterpoise.errors import InputError
 from counterpoise.fitting import Samples, StaticPoses, Terms, static_poses
 from counterpoise.foundation import Array
-from counterpoise.identification.data_choice import data_kind, stands_of
+from counterpoise.identification.data_choice import _of_actuators, data_kind, stands_of
 from counterpoise.identification.file import load_calibration
 from counterpoise.identification.fit import Fit
 from counterpoise.identification.moving import moving_samples
@@ -262,3 +262,11 @@ def test_a_few_poses_are_fitted_beside_a_motion() -> None:
     assert kind == "both" and "4 different poses" in why  # where it began is one of them
     fit = cp.calibrate(ARM, log, findings=())
     assert fit.data.kind == "both" and "poses at rest and the motion" in fit.data.why
+
+
+def test_an_actuator_has_a_side_where_the_joints_that_it_moves_agree() -> None:
+    """θ̇₂ = q̇₁ − q̇₂: the second actuator came upwards where joint 1 did or joint 2 came downwards, and none objects."""
+    coupling = np.array([[1.0, 0.0], [1.0, -1.0]])
+    side = np.array([[1, 1], [1, -1], [-1, 1], [0, 0], [1, 0], [0, 1], [-1, -1]])
+    found = _of_actuators(coupling, side)
+    assert found.tolist() == [[1, 0], [1, 1], [-1, -1], [0, 0], [1, 1], [0, -1], [-1, 0]]

@@ -9,6 +9,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.identification.still_poses import (
+    _near_pairs,
     friction_bands,
     poses_from_log,
     poses_from_rows,
@@ -138,3 +139,23 @@ def test_rows_are_poses(arm: cp.Robot) -> None:
     found, notes = poses_from_rows(arm, log)
     np.testing.assert_array_equal(found.q, POSES[[0, 2, 3]])
     assert notes == ["row 2 is left out: a position or a torque is missing"]
+
+
+@pytest.mark.parametrize(
+    ("sides", "pairs"),
+    [
+        ([[1, 1], [-1, -1]], [0, 0]),
+        ([[1, 0], [-1, 1]], [0, 0]),  # of the second joint nothing is known
+        ([[1, 1], [-1, 1]], [-1, -1]),  # the second joint came from the same side
+        ([[0, 0], [0, 0]], [-1, -1]),
+        ([[0, 1], [1, 0]], [-1, -1]),
+        ([[1, 1], [1, 1], [-1, -1]], [-1, 0, 0]),
+    ],
+)
+def test_poses_are_a_pair_where_a_joint_came_from_both_sides_and_none_from_one(sides, pairs) -> None:
+    """Poses at one place, one after the other."""
+    side = np.array(sides)
+    q = np.full(side.shape, 0.3)
+    assert _near_pairs(q, side).tolist() == pairs
+    apart = q + np.arange(len(q))[:, None]
+    assert np.all(_near_pairs(apart, side) == -1)

@@ -15,7 +15,7 @@ from counterpoise.identification.file import load_calibration
 from counterpoise.identification.fit import Fit
 from counterpoise.identification.moving import moving_samples, prepare
 from counterpoise.identification.pose_design import design_poses
-from counterpoise.identification.verification import verify
+from counterpoise.identification.verification import _tip_load, verify
 from counterpoise.recording import Declared
 from library.calibration_data import motion, other_masses, visits
 
@@ -148,3 +148,13 @@ def test_the_recording_it_was_made_from_shows_nothing(arm: cp.Robot, truth: cp.R
     found = verify(calibrate(arm, log, findings=()), log)
     assert not found.holds
     assert "made from" in found.verdict.reasons[0]
+
+
+@pytest.mark.parametrize("hand", ["left_hand", "right_hand"])
+def test_the_tip_that_carries_more_is_named(hand: str) -> None:
+    """Of several tips the one whose load explains the changed efforts, with its mass."""
+    robot = cp.load("dualarm19")
+    q = np.random.default_rng(3).uniform(-0.6, 0.6, (40, robot.n))
+    change = robot.with_payload(1.5, link=hand).gravity(q) - robot.gravity(q)
+    found = _tip_load(robot, q, np.ones(robot.n, dtype=bool), change, np.full(change.shape, 0.05))
+    assert found is not None and found.link == hand and found.mass == pytest.approx(1.5)

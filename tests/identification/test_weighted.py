@@ -16,6 +16,7 @@ from counterpoise.fitting import (
     Terms,
     at_rest,
     is_consistent,
+    registered_terms,
     root_mean_square,
     samples_of_poses,
     static_poses,
@@ -24,7 +25,14 @@ from counterpoise.identification import runs
 from counterpoise.identification.heldout import split_samples
 from counterpoise.identification.moving import moving_samples, prepare, stream_samples
 from counterpoise.identification.runs import FittedRun, RepeatedRun, survey_runs
-from counterpoise.identification.weighted import WeightedFit, _iterate, _Task, _with_best_drives, weighted_fit
+from counterpoise.identification.weighted import (
+    WeightedFit,
+    _iterate,
+    _Task,
+    _tried_terms,
+    _with_best_drives,
+    weighted_fit,
+)
 from counterpoise.recording import Declared
 from library.simulated_motion import motion, other_masses, recording
 
@@ -374,3 +382,26 @@ def test_a_tilt_that_the_data_allow_counts_at_a_vertical_joint(tilt: float, doub
     assert np.all(missed <= fit.posterior.error_of(q[::10], held))
     assert bool(fit.posterior.tilted[0] > 0.2) is doubted
     assert doubted or not fit.posterior.tilted.any()
+
+
+def test_a_first_look_takes_sizes_of_the_motion() -> None:
+    """Spread of positions, size of speeds and efforts: those of numpy, over all runs together."""
+    first, second = exact_samples(CAD, 1, 6.0), exact_samples(CAD, 2, 4.0)
+    survey = survey_runs(CAD, [RepeatedRun(FittedRun(first)), RepeatedRun(FittedRun(second))])
+    q, dq, tau = (np.concatenate([getattr(one, name) for one in (first, second)]) for name in ("q", "dq", "tau"))
+    assert survey.position == pytest.approx(q.std(axis=0))
+    assert survey.speed == pytest.approx(np.sqrt(np.mean(dq**2, axis=0)))
+    assert survey.effort == pytest.approx(np.sqrt(np.mean(tau**2, axis=0)))
+    assert survey.moves and survey.active.all()
+
+
+def test_terms_that_show_in_motion_only_are_not_tried_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two terms that are switched on, one of which shows while the arm moves: both in motion, the other at rest."""
+    names = ("stribeck", "load_friction")
+    known = {one.name: one for one in registered_terms()}
+    motion, rest = (known[name] for name in names)
+    assert motion.motion_only and not rest.motion_only
+    for one in (motion, rest):
+        monkeypatch.setattr(type(one), "tried", True)
+    assert {motion, rest} <= set(_tried_terms(moves=True))
+    assert rest in _tried_terms(moves=False) and motion not in _tried_terms(moves=False)

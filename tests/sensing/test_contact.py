@@ -179,3 +179,11 @@ def test_observer_on_trees_with_linear_and_following_joints() -> None:
             before = found.value if tick == 200 else before
         assert np.abs(before).max() < 0.1
         np.testing.assert_allclose(found.value, push, atol=0.05 * np.abs(push).max() + 0.05)
+
+
+def test_the_observer_is_no_faster_than_half_the_rate() -> None:
+    """A time constant of two periods is the least: just as fast is taken, faster is refused."""
+    MomentumObserver(WAM, DT, bandwidth=0.5 / DT)
+    for bandwidth in (0.51 / DT, 1.0 / DT, 0.0):
+        with pytest.raises(cp.InputError, match="at most half of 1/dt"):
+            MomentumObserver(WAM, DT, bandwidth=bandwidth)

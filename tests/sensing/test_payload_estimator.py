@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -472,3 +473,34 @@ def test_a_drifting_plate_weighs_right() -> None:
         estimator.update(q, dq, tau, wrench)
     found = estimator.estimate
     assert found.mass == pytest.approx(1.0, rel=0.03) and abs(found.mass - 1.0) < 3.0 * found.mass_std
+
+
+def test_held_poses_are_counted() -> None:
+    """One more with each that has ended, empty or loaded; forgotten ones of an old load do not make it negative."""
+    random = np.random.default_rng(6)
+    poses = data.random_poses(WAM, 6, random)
+    estimator = PayloadEstimator(WAM, DT, friction_band=FRICTION)
+    counted = []
+    for index, sample in enumerate(data.stream([WAM] * 6, poses, FRICTION, DT, random)):
+        estimator.update(*sample)
+        if index % 200 == 199:
+            counted.append(estimator.poses)
+    assert counted == sorted(counted) and counted[-1] - counted[1] == 4
+    assert len(poses) - 1 <= counted[-1] <= len(poses)
+
+
+def test_a_torque_that_follows_the_weight_lets_no_friction_go() -> None:
+    """Where a joint slid on the way counts by the torque beside the weight there; only a change of that is doubted."""
+    random = np.random.default_rng(7)
+    estimator = PayloadEstimator(WAM, DT, friction_band=FRICTION)
+    for sample in data.stream([WAM] * 2, data.random_poses(WAM, 2, random), FRICTION, DT, random):
+        estimator.update(*sample)
+    pose = estimator._held.present()
+    assert pose is not None
+    elsewhere, friction = data.random_poses(WAM, 1, random)[0], pose.rest.tau - WAM.gravity(pose.rest.q)
+    here = replace(pose, slid_q=pose.rest.q, slid_tau=pose.rest.tau)
+    there = replace(pose, slid_q=elsewhere, slid_tau=WAM.gravity(elsewhere) + friction)
+    let_go = replace(pose, slid_q=elsewhere, slid_tau=WAM.gravity(elsewhere) + friction + 2.0 * FRICTION)
+    same, other, doubted = (estimator._sums(one).information for one in (here, there, let_go))
+    np.testing.assert_allclose(other, same, rtol=1e-9, atol=1e-9 * np.abs(same).max())
+    assert np.trace(doubted) < 0.9 * np.trace(same)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoise.sensing.payload_estimate import LEAST_MASS, evidence_bound, link_evidence, log_evidence
+from counterpoise.sensing.payload_estimate import (
+    LEAST_MASS,
+    evidence_bound,
+    largest_mass,
+    link_evidence,
+    log_evidence,
+)
 
 
 def problem(seed: int, strength: float):
@@ -61,3 +67,12 @@ def test_a_load_must_have_a_positive_mass_near_its_link() -> None:
         t = S @ np.array(p)
         bound = evidence_bound(S[None], t[None])[0]
         assert log_evidence(S[None], t[None], np.zeros((1, 3)), np.array([0.2]), 5.0)[0] < bound - 1.0
+
+
+def test_the_largest_mass_of_strong_data_is_the_mass() -> None:
+    """However strong: the bound goes to the mass itself, and no number overflows."""
+    load = np.array([2.0, 0.02, 0.0, 0.0])
+    for sharp in (1e3, 1e5, 1e7):
+        S = sharp * np.eye(4)[None]
+        bound = float(largest_mass(S, S @ load, np.zeros((1, 3)), np.array([0.1]), 10.0)[0])
+        assert 2.0 <= bound <= 2.2 + 4.0 / np.sqrt(sharp)

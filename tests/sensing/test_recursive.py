@@ -9,6 +9,7 @@ import counterpoise as cp
 from counterpoise.fitting import Gaussian
 from counterpoise.identification import workspace_poses
 from counterpoise.recording import SampleFlag
+from counterpoise.sensing.gravity_prior import LOAD_SHARE
 from counterpoise.sensing.hold import Told
 from counterpoise.sensing.recursive import LEAST_PRIOR, RecursiveGravity
 from library.calibration_data import other_masses, visits
@@ -158,6 +159,21 @@ def test_a_load_that_is_attached_is_learned() -> None:
     start = relative_error(est, loaded, everywhere)
     listen(est, visits(loaded, workspace_poses(robot, 6, seed=7, margin=0.2)))
     assert relative_error(est, loaded, everywhere) < 0.2 * start
+
+
+def test_a_load_that_is_attached_says_nothing_of_friction() -> None:
+    """Holds that contradict what is known are a change of the arm: the odds of friction stay as they were."""
+    robot = cp.load("wam7")
+    loaded = robot.with_payload(1.0, com=(0.0, 0.0, 0.1))
+    est = listen(cp.OnlineGravity(robot, DT), visits(robot, workspace_poses(robot, 12, seed=1, margin=0.2)))
+    log, seen = visits(loaded, workspace_poses(robot, 6, seed=7, margin=0.2)), 0
+    for row in range(len(log)):
+        est.update(log.q[row], log.dq[row], log.tau[row])
+        now = inner(est)
+        if now._learned and now._surprised:
+            seen += 1
+            assert now._pass_odds == now._odds
+    assert seen > 0
 
 
 @pytest.mark.parametrize(("name", "poses"), [("wam7", 3), ("dualarm19", 3)])
@@ -485,3 +501,23 @@ def test_a_given_gaussian_is_the_prior() -> None:
     np.testing.assert_allclose(est.gravity(q), robot.gravity(q), atol=1e-9)
     Y = robot.base_gravity_regressor(q)
     np.testing.assert_allclose(est.std(q), 0.1 * np.linalg.norm(Y, axis=1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("gravity", [9.81, 1.62])
+def test_without_a_prior_a_joint_may_carry_a_share_of_its_effort_limit(gravity: float) -> None:
+    """The prior torque's deviation is LOAD_SHARE of the limit at every pose, under any gravity; without, nothing is."""
+    robot = cp.load("pendulum").mounted(gravity=(0.0, 0.0, -gravity))
+    estimator = RecursiveGravity(robot, 0.002, prior="none", gain_std=0.0)
+    for q in (0.0, 0.7, 2.0):
+        assert estimator.std([q]) == pytest.approx(LOAD_SHARE * robot.effort_limit)
+    assert not RecursiveGravity(robot.mounted(gravity=(0.0, 0.0, 0.0)), 0.002, prior="none").std([0.3]).any()
+
+
+def test_without_a_prior_every_joint_has_its_own_limit() -> None:
+    """A base parameter is named by its joint; it may be as large as that joint's limit lets it."""
+    robot = cp.load("puma560")
+    estimator = RecursiveGravity(robot, 0.002, prior="none")
+    limit = dict(zip(robot.joint_names, robot.effort_limit.tolist(), strict=True))
+    first = [limit[name.partition(".")[0]] for name in robot.base_parameters.names]
+    std = np.sqrt(np.diag(estimator.states.covariance))[: len(first)]
+    assert std == pytest.approx(LOAD_SHARE * np.array(first) / 9.80665, rel=0.01)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -97,3 +99,12 @@ def test_bad_arguments_are_refused() -> None:
         est.center_of_mass(np.zeros((2, 3)))
     with pytest.raises(cp.InputError, match="total_mass"):
         est.center_of_mass(np.zeros(3), total_mass=-1.0)
+
+
+def test_the_centre_of_an_arm_without_any_mass_does_not_move() -> None:
+    """No 0/0: the Jacobian is zero, as the centre stays at the base."""
+    robot = cp.load("planar3")
+    links = tuple(replace(link, inertia=None) for link in robot.description.links)
+    bare = cp.Robot(replace(robot.description, links=links))
+    q = np.array([[0.3, 0.2, -0.1], [0.0, 0.0, 0.0]])
+    assert not center_of_mass_jacobian(bare, q).any() and not bare.center_of_mass(q).any()

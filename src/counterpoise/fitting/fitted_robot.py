@@ -71,10 +71,10 @@ def completed_gravity_parameters(robot: Robot, base_values: Array) -> Array:
         light &= ~np.isin(4 * np.arange(len(moments)), chosen)  # a mass that is itself fitted stays
         if not light.any():
             break
-        # From the tips on: what is raised at one body is taken from the first moments before it.
+        # From the tips on: what is raised at one body is taken from the first moments before it, so that none is light
+        # again, and the last round finds none.
         body = int(np.flatnonzero(light)[-1])
         parameters[4 * body] = moments[body] / farthest
-    parameters[chosen] += values - base.regrouping @ parameters
     return parameters
 
 

@@ -140,6 +140,27 @@ def test_an_approach_that_touches_nothing_ends_within_its_reach() -> None:
     assert np.abs(np.diff(run.commanded)).max() < 0.5
 
 
+@pytest.mark.parametrize("speed", [0.0, 0.05, -0.05])
+@pytest.mark.parametrize("touches", [True, False])
+def test_the_end_of_an_approach_takes_its_push_over_at_any_speed(speed: float, touches: bool) -> None:
+    """A tip that is felt to touch, or at its reach, may still move: the force of that tick is where the next begins."""
+    law, damping = HybridForce(Impedance(ROBOT, STIFFNESS), FORCE, (0, 0, -1), approach_speed=0.1, reach=0.01), 60.0
+    law.reset(Sample(0.0, Q, np.zeros(7), ROBOT.gravity(Q)))
+    law.torque(Sample(0.0, Q, np.zeros(7), ROBOT.gravity(Q)), 0.0)
+    along = float(-TIP[2])
+    for _ in range(120):
+        push = law._push(along, speed, damping, 0.0, 1e-3)
+        if law.phase != "approach":
+            break
+        if touches and law._now.goal > along + 0.005:
+            push = law._push(along, speed, damping, FORCE, 1e-3)
+            break
+    assert law.phase == ("force" if touches else "held")
+    assert law._push(along, speed, damping, None, 0.0) == pytest.approx(
+        max(push + damping * speed, 0.0) - damping * speed
+    )
+
+
 @settings(max_examples=40)
 @given(st.integers(0, 10_000), st.sampled_from([1e-2, 1.0, 1e3]), st.booleans())
 def test_any_samples_give_bounded_torques_and_forces(seed: int, wild: float, sensed: bool) -> None:

@@ -16,7 +16,7 @@ from counterpoise.control.law import Law
 from counterpoise.control.loop import ControlLoop
 from counterpoise.control.safety import SafetyFilter
 from counterpoise.control.tip.impedance import Impedance
-from counterpoise.control.tip.tip import FixedPose, Straight, TipPath, tip_state
+from counterpoise.control.tip.tip import FixedPose, Straight, TipPath, direction_of, tip_state
 from counterpoise.dynamics import mass_matrix_with_rotors
 from counterpoise.errors import InputError
 from counterpoise.recording import Sample
@@ -256,3 +256,11 @@ def test_another_payload_goes_on_where_the_law_is() -> None:
     loaded = ROBOT.with_payload(0.5)
     change = law.with_robot(loaded).torque(sample(Q), 0.4) - law.torque(sample(Q), 0.4)
     np.testing.assert_allclose(change, loaded.gravity(Q) - ROBOT.gravity(Q), atol=0.05)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-12, 1e-9])
+def test_a_vector_without_a_length_is_no_direction(size: float) -> None:
+    """Up to a nanometre it is rounding; what is longer is made a unit vector."""
+    with pytest.raises(InputError, match="expected a direction"):
+        direction_of([0.0, size, 0.0], "axis")
+    assert direction_of([0.0, 2e-9, 0.0], "axis").tolist() == [0.0, 1.0, 0.0]

@@ -106,7 +106,8 @@ def test_other_laws_go_on() -> None:
 
 def test_the_droop_is_that_of_the_stiffness() -> None:
     """Twice as stiff droops half as far; no stiffness is refused."""
-    once, twice = (droop_bound(ROBOT, LOADED, Q, factor * KP)[1] for factor in (1.0, 2.0))
+    once, twice, soft = (droop_bound(ROBOT, LOADED, Q, factor * KP)[1] for factor in (1.0, 2.0, 1e-3))
     assert once == pytest.approx(2.0 * twice)
+    assert once == pytest.approx(1e-3 * soft)
     with pytest.raises(InputError, match="above 0"):
         droop_bound(ROBOT, LOADED, Q, 0.0 * KP)

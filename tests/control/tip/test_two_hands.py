@@ -47,6 +47,17 @@ def test_a_lever_needs_no_moments() -> None:
     np.testing.assert_allclose(first[3:] + second[3:], 0.0, atol=1e-12)
 
 
+@pytest.mark.parametrize("height", [-0.5, 0.1, 0.8])
+def test_a_lever_counts_distances_across_the_weight(height: float) -> None:
+    """How much higher one hand holds changes no share, nor does how high the centre lies."""
+    p_1, p_2, weight = np.zeros(3), np.array([0.3, 0.2, height]), np.array([0.0, 0.0, -40.0])
+    for part in (0.25, 0.6):
+        com = part * p_2 + [0.02, -0.03, 0.1]  # beside the line, square to it as seen from above
+        first, second = share_load(p_1, p_2, com, weight)
+        assert first[2] == pytest.approx(40.0 * (1.0 - part))
+        assert second[2] == pytest.approx(40.0 * part)
+
+
 @pytest.mark.parametrize("aside", [(0.0, 0.0, 0.0), (0.05, 0.0, 0.0), (0.02, 0.1, 0.03)])
 def test_shares_do_not_jump_when_the_part_is_turned_over(aside: tuple[float, float, float]) -> None:
     """Hands turned about a level axis, through above each other: no hand's force changes by steps."""

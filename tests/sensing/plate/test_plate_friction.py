@@ -10,7 +10,7 @@ import pytest
 import counterpoise as cp
 from counterpoise.errors import InputError, ModelError
 from counterpoise.recording import Declared
-from counterpoise.sensing.plate.friction import plate_friction
+from counterpoise.sensing.plate.friction import LATE, JointRows, fit_law, plate_friction
 from counterpoise.sensing.plate.friction_curve import JointFriction
 from counterpoise.sensing.plate.parameters import plate_parameters
 from library.made_plate_logs import PlateErrors, motor_torques, moving_log, plate
@@ -114,6 +114,13 @@ def test_the_law_has_each_direction_s_own_friction(stribeck: bool) -> None:
     for friction in (law, joint):
         assert friction.torque(speed) == pytest.approx(6.0 + rise + 4.0 * speed)
         assert friction.torque(-speed) == pytest.approx(-4.0 - rise - 2.0 * speed)
+
+
+def test_a_level_that_falls_towards_rest_is_none_that_a_law_has() -> None:
+    """A breakaway below the sliding level, by less than its error: the law has the sliding level alone."""
+    joint = JointFriction("joint", True, coulomb=5.0, breakaway=4.9, stribeck_velocity=0.4, viscous_positive=2.0)
+    law, speed = joint.law(), np.array([0.01, 0.3, 2.0])
+    assert law is not None and law.torque(speed) == pytest.approx(5.0 + 2.0 * speed)
 
 
 def test_without_friction_there_is_none() -> None:
@@ -256,3 +263,62 @@ def test_a_joint_that_stands() -> None:
     found = plate_friction(MODEL, cp.Log(PUMA.joint_names, time, q, dq, torque, wrench=reading), plate(MODEL))
     assert "move it more" in found["joint1"].reason
     assert found["joint2"].determined
+
+
+def rows_of(seed: int, *, gain: float, late: float = 1.0, noise: float = 0.02, count: int = 3000) -> JointRows:
+    """Rows of a joint with dry and viscous friction whose link torque is known up to two errors of the masses."""
+    rng = np.random.default_rng(seed)
+    time = 0.01 * np.arange(count)
+    speed, link = np.sin(1.3 * time) + 0.3 * np.sin(4.1 * time), 20.0 * np.cos(0.7 * time) + 5.0 * np.sin(2.9 * time)
+    acceleration = 1.3 * np.cos(1.3 * time) + 1.23 * np.cos(4.1 * time)
+    columns = {
+        "link": link,
+        "late": late * np.cos(11.0 * time),
+        "acceleration": acceleration,
+        "constant": np.ones(count),
+        "coulomb": np.sign(speed),
+        "viscous": speed,
+        "asymmetry": np.abs(speed),
+        "load": np.abs(link) * np.sign(speed),
+    }
+    tau = (link + ROTOR[0] * acceleration) / gain + 5.0 * np.sign(speed) + 2.0 * speed + noise * rng.normal(size=count)
+    wrong = np.column_stack([np.sign(speed) + np.sin(0.2 * time), speed + np.cos(0.3 * time)])
+    return JointRows(tau, columns, np.zeros(0), wrong, np.diag([0.1, 0.08]) ** 2, (0,))
+
+
+@pytest.mark.parametrize("gain", [None, 0.5, 2.0])
+def test_errors_of_the_masses_are_in_the_covariance(gain: float | None) -> None:
+    """Link torques with drawn errors: the fits scatter as one of them says, with a known gain and with a fitted one."""
+    rows = rows_of(1, gain=gain or 0.8)
+    laws = ("coulomb", "viscous")
+    told = fit_law(rows, laws, gain=gain)
+    rng, drawn = np.random.default_rng(2), []
+    for _ in range(150):
+        error = rows.link_rows @ (np.sqrt(np.diag(rows.link_covariance)) * rng.normal(size=2))
+        found = fit_law(replace(rows, columns=rows.columns | {"link": rows.columns["link"] + error}), laws, gain=gain)
+        assert found.law.columns == told.law.columns
+        drawn.append(found.x)
+    stated = np.sqrt(np.diag(told.covariance))
+    for name in ("coulomb", "viscous"):
+        assert np.std(drawn, axis=0)[told.at(name)] == pytest.approx(stated[told.at(name)], rel=0.25)
+
+
+def test_a_delay_that_does_not_show_stays_what_it_was_beforehand() -> None:
+    """LATE, in a standard deviation; one that shows is as sure as the data make it."""
+    hidden, shown = (fit_law(rows_of(3, gain=1.0, late=late), ("coulomb", "viscous")) for late in (1e-6, 100.0))
+    place = hidden.at("late")
+    assert abs(hidden.x[place]) < LATE and np.sqrt(hidden.covariance[place, place]) == pytest.approx(LATE, rel=0.05)
+    assert np.sqrt(shown.covariance[place, place]) < 0.1 * LATE
+
+
+def test_single_wild_efforts_change_nothing() -> None:
+    """One of a hundred is off by ten times the friction: the numbers are those without."""
+    rows = rows_of(4, gain=1.0)
+    wild = rows.tau.copy()
+    wild[::100] += 50.0 * np.sign(np.random.default_rng(5).normal(size=len(wild[::100])))
+    clean, spoilt = (fit_law(one, ("coulomb", "viscous"), gain=1.0) for one in (rows, replace(rows, tau=wild)))
+    assert spoilt.law.columns == clean.law.columns
+    for name, true in (("coulomb", 5.0), ("viscous", 2.0)):
+        assert spoilt.x[spoilt.at(name)] == pytest.approx(clean.x[clean.at(name)], abs=0.01)
+        assert clean.x[clean.at(name)] == pytest.approx(true, abs=0.02)
+    assert spoilt.residual_rms == pytest.approx(clean.residual_rms, rel=0.1)

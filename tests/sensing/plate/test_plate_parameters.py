@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import counterpoise as cp
+from counterpoise.description import parse_urdf
 from counterpoise.errors import InputError, ModelError
 from counterpoise.fitting import CadPrior
 from counterpoise.sensing.plate.base_parameters import plate_base, wrench_columns
@@ -183,3 +184,36 @@ def test_refusals() -> None:
     )
     with pytest.raises(ModelError, match="no masses"):
         plate_parameters(bare, log, plate(bare))
+
+
+def test_every_joint_has_its_compliance() -> None:
+    """One number and one standard deviation for each joint."""
+    found = plate_parameters(PUMA, static_log(MODEL, 0), plate(PUMA))
+    assert found.compliance.shape == found.compliance_std.shape == (PUMA.n,)
+    assert np.all(found.compliance_std > 0.0)
+
+
+@pytest.mark.parametrize("axis", ["1 0 0", "0 1 0", "0.6 0.8 0"])
+def test_the_plate_sees_the_same_of_a_pendulum_in_any_direction(axis: str) -> None:
+    """Which moment shows the weight depends on the direction of the axis; what is shown does not."""
+    text = f"""<robot name="one"><link name="base"/><link name="arm"><inertial><origin xyz="0.1 0.2 0.3"/>
+    <mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+    <joint name="swing" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="{axis}"/>
+    <limit lower="-3" upper="3" effort="5" velocity="1"/></joint></robot>"""
+    base = plate_base(cp.Robot(parse_urdf(text)), "gravity")
+    assert len(base.names) == 2  # the first moment across the axis; mass and what lies along it are constant
+
+
+def test_masses_from_the_plate_make_a_robot_even_where_the_description_is_no_body_s() -> None:
+    """What is found may be no real body; the robot computes all the same."""
+    link = PUMA.description.links[3]
+    assert link.inertia is not None
+    odd = replace(link, inertia=replace(link.inertia, tensor_com=np.diag([1e-4, 1e-4, 1.0]), as_published=False))
+    links = tuple(odd if one is link else one for one in PUMA.description.links)
+    refuses = cp.Robot(replace(PUMA.description, links=links))
+    with pytest.raises(cp.errors.PhysicalConsistencyError):
+        refuses.mass_matrix(np.zeros(6))
+    found = plate_parameters(PUMA, moving_log(MODEL, 4), plate(PUMA))
+    again = replace(found, described=refuses).robot()
+    q = np.full(6, 0.3)
+    assert again.mass_matrix(q) == pytest.approx(found.robot().mass_matrix(q), abs=1e-9)

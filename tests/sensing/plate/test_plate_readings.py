@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import pytest
 
 import counterpoise as cp
-from counterpoise.recording import SampleFlag
+from counterpoise.recording import MOST_OF_RATE, SampleFlag
+from counterpoise.sensing.plate import regression
 from counterpoise.sensing.plate.log_estimate import frozen_rows
 from counterpoise.sensing.plate.readings import short_gaps
 from counterpoise.sensing.plate.regression import moving_plate_samples
@@ -64,3 +68,14 @@ def test_a_slow_plate_is_frozen_only_when_it_stays_longer_than_usual() -> None:
     fast = np.repeat(count[:, None], 6, axis=1).astype(float)
     fast[1000:1400] = -1.0
     assert np.flatnonzero(frozen_rows(fast, q))[0] == 1019
+
+
+@pytest.mark.parametrize(("asked", "taken"), [(1.0, 6.0), (8.0, 8.0), (30.0, 10.0)])
+def test_masses_are_fitted_to_motion_and_not_to_vibrations(
+    asked: float, taken: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever moves, from 6 to 10 Hz: a reversal's ringing is over before the next; a slow recording shows less."""
+    for rate in (1000.0, 12.0):
+        monkeypatch.setattr(regression, "motion_band", lambda log, rate=rate: SimpleNamespace(cutoff=asked, rate=rate))
+        log: Any = None
+        assert regression.plate_cutoff(log) == pytest.approx(min(taken, MOST_OF_RATE * rate))

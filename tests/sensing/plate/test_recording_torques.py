@@ -198,3 +198,24 @@ def test_mean_of_one_pose_is_that_pose():
     assert variance.std(q, zero_known=True, q_tare=np.tile(one, (4, 1)), gravity=True) == pytest.approx(alone)
     apart = variance.std(q, zero_known=True, q_tare=LOG.q[::50], gravity=True)
     assert not np.allclose(apart, alone, rtol=1e-2)
+
+
+def test_a_tare_outside_the_recording_is_told_how_long_that_is():
+    """To the last sample, from the first."""
+    with pytest.raises(cp.InputError, match="holds no sample; the recording runs from 0 s to ") as caught:
+        recording_torques(PUMA, LOG, tare=(1e5, 1e6))
+    assert float(str(caught.value).rpartition(" to ")[2].split()[0]) == pytest.approx(LOG.time[-1] - LOG.time[0])
+
+
+def test_flagged_samples_are_counted():
+    """The sentence of every flag says how many samples have it, in per cent or, where they are few, in numbers."""
+    wrench = np.array(LOG.wrench)
+    wrench[1000:1400] = np.nan
+    found = recording_torques(PUMA, replace(LOG, wrench=wrench), masses="exact")
+    told = " ".join(judged(found).sentences)
+    flags = found.torque.flags.tolist()
+    counts = {flag: sum(1 for value in flags if value & int(flag)) for flag in EstimateFlag}
+    assert any(counts.values())
+    for flag, count in counts.items():
+        share = f"{count / len(flags):.1%} of the" if count >= 1e-3 * len(flags) else f"{count} of {len(flags)}"
+        assert (f"{share} samples" in told) or not count, flag

@@ -11,7 +11,7 @@ from counterpoise.description import checked
 from counterpoise.errors import InputError
 from counterpoise.foundation import transform
 from counterpoise.sensing.plate.joint_analyzer import Term
-from counterpoise.sensing.plate.tare import KINEMATIC_RANGE
+from counterpoise.sensing.plate.tare import FACTORS, KINEMATIC_RANGE
 from counterpoise.sensing.plate.variance import Uncertainty, assumed_gravity_covariance
 from counterpoise.sensing.plate.wrench_frame import WrenchFrame
 from library.random_robots import random_motion, random_pose, random_robot, random_sensor
@@ -96,6 +96,14 @@ def test_a_robot_is_needed() -> None:
     """Anything else is refused with what was expected."""
     with pytest.raises(cp.InputError, match="expected a counterpoise Robot"):
         cp.BaseSensor("puma560")
+
+
+def test_the_plate_s_one_line_says_whether_it_is_tared() -> None:
+    """Which robot, which sign, tared or not."""
+    sensor = cp.BaseSensor(PUMA)
+    assert repr(sensor) == f"<BaseSensor under 'puma560', reads {sensor.frame.reads}, untared>"
+    sensor.tare(POSE, PUMA.base_wrench(POSE))
+    assert repr(sensor).endswith(", tared>")
 
 
 def test_auto_picks_what_is_there() -> None:
@@ -191,8 +199,9 @@ def test_a_tare_averages_and_states_its_range() -> None:
     with pytest.raises(cp.InputError, match="wrench\\['fz'\\] is nan"):
         sensor.tare(POSE, [0, 0, np.nan, 0, 0, 0])
     assert sensor.tare(POSE, readings, range=0.3).model_range == pytest.approx(np.full(6, 0.3))
-    with pytest.raises(cp.InputError, match="range of a tare"):
-        sensor.tare(POSE, readings, range=-1.0)
+    for wrong in (-1.0, 0.0):
+        with pytest.raises(cp.InputError, match="range of a tare"):
+            sensor.tare(POSE, readings, range=wrong)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
@@ -217,6 +226,23 @@ def test_a_better_model_has_a_wider_range() -> None:
         ranges.append(float(sensor.tare(POSE, reading).model_range[0]))
     assert ranges[0] < ranges[1] < ranges[2]
     assert ranges[0] >= KINEMATIC_RANGE
+
+
+@pytest.mark.parametrize(("share", "multiple"), [(0.0, FACTORS[-1]), (100.0, 1.0)])
+def test_the_model_s_range_lies_between_that_without_a_model_and_half_a_turn(share: float, multiple: float) -> None:
+    """A model that is exact may be used anywhere; one that says nothing does no better than none."""
+    sensor = cp.BaseSensor(
+        PUMA, uncertainty=Uncertainty.checked(PUMA, gravity=share**2 * assumed_gravity_covariance(PUMA, 1.0))
+    )
+    tare = sensor.tare(POSE, PUMA.base_wrench(POSE))
+    assert tare.model_range == pytest.approx(multiple * tare.range)
+    assert FACTORS[-1] * KINEMATIC_RANGE == pytest.approx(np.pi)
+
+
+def test_ranges_that_are_tried_lie_close_together() -> None:
+    """Each is wider than the one before, by half at most: the one that is found is not much shorter than it may be."""
+    ratios = np.array(FACTORS[1:]) / np.array(FACTORS[:-1])
+    assert np.all((ratios > 1.0) & (ratios <= 1.5 + 1e-9)) and FACTORS[0] == 1.0
 
 
 def test_a_subset_of_terms_in_the_sensor() -> None:

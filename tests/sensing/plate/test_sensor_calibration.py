@@ -14,7 +14,7 @@ from counterpoise.recording import Declared, SampleFlag
 from counterpoise.sensing.plate.log_estimate import estimate_log
 from counterpoise.sensing.plate.sensor_calibration import SensorCalibration, calibrate_sensor
 from counterpoise.sensing.plate.sensor_fit import SensorPrior
-from counterpoise.sensing.plate.wrench_frame import Mounting, split
+from counterpoise.sensing.plate.wrench_frame import Mounting, canonical_covariance, split
 from library.plate_recordings import (
     SCALE,
     Truth,
@@ -385,3 +385,30 @@ def test_slow_motion_converges(puma: cp.Robot, cutoff: float) -> None:
     turn, origin, _ = errors(found, truth)
     assert np.all(np.abs(turn) < 3.0 * found.rotation_std)
     assert np.all(np.abs(origin) < 3.0 * found.origin_std)
+
+
+def test_the_covariance_of_a_canonical_split_is_split_no_further() -> None:
+    """Of a mounting that lies canonical already only what keeps it so is left, and that stays as it is."""
+    rng = np.random.default_rng(7)
+    gain = np.eye(6) + 0.02 * rng.normal(size=(6, 6))
+    mounting = Mounting(rotation_from_rpy([0.2, -0.3, 0.5]), np.array([0.1, -0.05, 0.2]), gain).canonical()
+    root = 1e-3 * rng.normal(size=(42, 42))
+    once = canonical_covariance(mounting, root @ root.T)
+    assert canonical_covariance(mounting, once) == pytest.approx(once, rel=1e-3, abs=1e-3 * np.abs(once).max())
+    drawn = np.array([mounting.apart(mounting.moved(root @ rng.normal(size=42)).canonical()) for _ in range(4000)])
+    assert np.sqrt(np.diag(once)) == pytest.approx(drawn.std(axis=0), rel=0.1)
+
+
+def test_a_prior_shrinks_what_the_data_say_by_its_precision(puma: cp.Robot) -> None:
+    """Of a drift that the data give as d ± s, a prior of 0 ± p leaves d p²/(p² + s²) where the noise stays the same."""
+    truth = replace(random_truth(4), drift=np.array([0.003, -0.003, 0.005, 0.0, 0.0, 0.0]))
+    log = recorded(puma, truth, 4, TIME)
+    wide = calibrate_sensor(puma, log, masses="exact", prior=SensorPrior(drift=100.0))
+    weight, span = puma.total_mass * 9.81, float(np.ptp(log.time))
+    forces = slice(0, 3)
+    assert np.all(np.abs(wide.drift[forces]) > 4.0 * wide.drift_std[forces])
+    for narrow in (2.0, 5.0):
+        own = narrow * float(wide.drift_std[2])
+        found = calibrate_sensor(puma, log, masses="exact", prior=SensorPrior(drift=own * span / weight))
+        left = own**2 / (own**2 + wide.drift_std[forces] ** 2)
+        assert found.drift[forces] / wide.drift[forces] == pytest.approx(left, abs=0.04)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -374,3 +375,16 @@ def test_position_dependent_components_serve_the_tared_forms() -> None:
         sensor.untare()
     with pytest.raises(cp.InputError, match="kind"):
         sensor.use_table("cubic")
+
+
+@pytest.mark.parametrize("lower", [-np.inf, -5.0, 2.0])
+@pytest.mark.parametrize("upper", [-3.0, 0.5, 4.0, np.inf])
+def test_nodes_of_a_slide_lie_inside_its_limits(lower: float, upper: float) -> None:
+    """Two different ones, whichever of the limits there is."""
+    if lower >= upper:
+        pytest.skip("no such joint")
+    slider = cp.load("slider")
+    (joint,) = slider.description.joints
+    robot = cp.Robot(replace(slider.description, joints=(replace(joint, lower=lower, upper=upper),)))
+    low, high = nodes(robot, 0)
+    assert lower <= low < high <= upper and np.isfinite([low, high]).all()

@@ -149,6 +149,9 @@ def test_the_file_and_what_it_is_good_for(tmp_path: Path) -> None:
     other = drawn(9, 5)
     contact = again.calibration(ROBOT).contact_wrench(other.q, other.reading)
     assert np.all(np.abs(contact) < 6.0 * NOISE + 0.05)
+    assert fit.tilt == 0.0 and fit.calibration(ROBOT).robot is ROBOT
+    leans = replace(fit, tilt=0.1, gravity_base=rotation_from_rpy([0.1, 0.0, 0.0]) @ ROBOT.gravity_base)
+    assert leans.calibration(ROBOT).robot.gravity_base == pytest.approx(leans.gravity_base)
     with pytest.raises(DataFileError, match="belongs to robot"):
         load_wrist_fit(path, cp.load("wam7"))
     text = json.loads(path.read_text())

@@ -8,7 +8,7 @@ import pytest
 
 import counterpoise as cp
 from counterpoise.foundation import inverse_transform, rotation_from_rpy, rotation_vector, transform, wrench_transform
-from counterpoise.sensing.wrist_sensor import calibrate_wrist_sensor
+from counterpoise.sensing.wrist_sensor import _calibration, _Solved, calibrate_wrist_sensor
 
 Array = npt.NDArray[np.float64]
 MASS, COM = 1.3, np.array([0.01, -0.02, 0.08])
@@ -102,6 +102,37 @@ def test_motion_is_taken_off(robot: cp.Robot, link: str) -> None:
         assert np.abs(contact[:3]).max() < 1e-6 * np.abs(on_robot).max() + 1e-6
 
 
+def test_an_acceleration_counts_without_a_speed(robot: cp.Robot, link: str) -> None:
+    """An arm that sets off: the tool's inertia is felt before it moves, as that of any load of the model."""
+    found = calibrate_wrist_sensor(robot, slow(wrist_log(robot, link, 4)), link=link, T_link_sensor=MOUNT)
+    q, ddq = np.random.default_rng(8).uniform(-1.0, 1.0, (2, robot.n))
+    still, away = found.contact_wrench(q, BIAS), found.contact_wrench(q, BIAS, ddq=ddq)
+    assert away == pytest.approx(found.contact_wrench(q, BIAS, np.zeros(robot.n), ddq))
+    at_link = (MOUNT @ np.array([*found.com, 1.0]))[:3]
+    axes = robot.forward_kinematics(q, at=link)[:3, :3] @ MOUNT[:3, :3]
+    loaded = robot.with_payload(found.mass, com=tuple(at_link), link=link)
+    felt = loaded.base_wrench(q, None, ddq) - robot.base_wrench(q, None, ddq)
+    felt -= loaded.base_wrench(q) - robot.base_wrench(q)
+    assert axes @ (away - still)[:3] == pytest.approx(felt[:3], abs=1e-6)
+    assert np.linalg.norm(felt[:3]) > 0.1
+
+
+def test_the_centre_is_as_sure_as_drawn_errors_say(robot: cp.Robot, link: str) -> None:
+    """c = (m c)/m for mass and first moment of known, correlated errors: the stated spread is that of many draws."""
+    rng = np.random.default_rng(9)
+    root = 0.01 * rng.normal(size=(4, 4)) @ np.diag([2.0, 1.0, 1.0, 1.0])
+    covariance = np.zeros((13, 13))
+    covariance[:4, :4] = root @ root.T
+    covariance[4:10, 4:10] = 1e-6 * np.eye(6)
+    for sign in (1.0, -1.0):
+        x = sign * np.array([MASS, *(MASS * np.array([0.5, -0.4, 0.8])), *np.zeros(6)])
+        solved = _Solved(x, covariance, MOUNT, np.ones(6))
+        found = _calibration(robot, link, solved, None, np.ones(3))
+        drawn = x[:4] + rng.normal(size=(100_000, 4)) @ root.T
+        assert found.com_std == pytest.approx((drawn[:, 1:] / drawn[:, :1]).std(axis=0), rel=0.03)
+        assert found.mass_std == pytest.approx(drawn[:, 0].std(), rel=0.03)
+
+
 def test_one_orientation_is_refused(robot: cp.Robot, link: str) -> None:
     """Only joint 1 turns, about the vertical: weight and zero cannot be distinguished."""
     poses = np.zeros((12, robot.n))
@@ -126,3 +157,18 @@ def test_refusals(robot: cp.Robot, link: str) -> None:
         found.contact_wrench(np.zeros(6), np.zeros(5))
     with pytest.raises(cp.InputError, match="dq has shape"):
         found.contact_wrench(np.zeros(6), np.zeros(6), np.zeros(5))
+
+
+@pytest.mark.parametrize(("lost", "usable"), [(0.3, True), (0.7, False)])
+def test_a_recording_of_which_most_is_lost_is_refused(robot: cp.Robot, link: str, lost: float, usable: bool) -> None:
+    """However well the rest would do: a sensor that is away for most of the time is not believed."""
+    log = slow(wrist_log(robot, link, 11))
+    reading = np.array(log.wrench)
+    reading[np.arange(len(log)) % 300 < 300 * lost] = np.nan
+    gappy = cp.Log(log.joint_names, log.time, log.q, log.dq, log.tau, wrench=reading)
+    if usable:
+        found = calibrate_wrist_sensor(robot, gappy, link=link, T_link_sensor=MOUNT)
+        assert found.mass == pytest.approx(MASS, rel=0.02)
+    else:
+        with pytest.raises(cp.InputError, match="70% of the readings are no numbers"):
+            calibrate_wrist_sensor(robot, gappy, link=link, T_link_sensor=MOUNT)

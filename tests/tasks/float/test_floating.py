@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -142,6 +143,30 @@ def test_stopped_from_another_thread_while_floating_and_while_checking() -> None
                 floating.run(1.0)
             assert not np.any(plant.write(np.ones(3)))  # it was stopped: nothing is sent any more
         assert report.end == "stopped" and report.floated is not while_checking and floating.phase == "ended"
+
+
+def test_who_waits_for_a_time_does_not_wait_longer() -> None:
+    """An arm that floats on is no error of its own: wait() says so when its time is up, and can be called again."""
+    plant, let_go = planar(), threading.Event()
+    with plant:
+        floating = Floating(Rig(plant, PLANAR), FloatSettings(repeats=2), began=let_go.set)
+        floating.start(20.0)
+        assert let_go.wait(60.0)
+        begun = time.monotonic()
+        with pytest.raises(InputError, match="still floating"):
+            floating.wait(0.3)
+        assert 0.3 <= time.monotonic() - begun < 30.0
+        floating.stop()
+        assert floating.wait(60.0).end == "stopped"
+
+
+def test_a_floating_that_looks_at_its_check_does_not_count_as_hanging() -> None:
+    """Its loops send; it does not, and has at least the time of its longest stop when it is asked to end."""
+    rig = Rig(planar(), PLANAR)
+    job = Floating(rig, FloatSettings())._new_job()
+    assert not job.sends and job.plant is rig.plant
+    settings = rig.safety.settings
+    assert job.longest > settings.settle_time + settings.ramp_time
 
 
 def test_what_a_thread_raises_reaches_who_waits() -> None:

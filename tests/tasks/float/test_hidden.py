@@ -120,3 +120,10 @@ def test_the_check_itself_tells_and_the_law_watches_closer() -> None:
         report = Floating(Rig(plant, PLANAR), FloatSettings(friction_fraction=0.5, repeats=2)).run(0.2)
     assert report.run is not None
     assert [event.message for event in report.run.events if event.kind == "hidden_load"] != []
+
+
+def test_a_joint_whose_law_knows_no_friction_passes_with_any_fraction_or_with_none() -> None:
+    """There is nothing to compensate: all of it, 1, or, where even that does not pass, −1."""
+    for held, passes in ((0.0, True), (3.0, False)):
+        joint = JointCheck("joint1", "N m", 0.0, held, 0.02, 1.5, 0.0, 0.0, True)
+        assert joint.passed is passes and joint.largest_fraction == (1.0 if passes else -1.0)

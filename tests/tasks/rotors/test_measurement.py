@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -239,3 +240,36 @@ def test_a_growing_swing_ends_the_run_before_the_speed_limit(tmp_path: Path, ove
                 recording.run()
     assert recording.log is not None
     assert np.all(arm.top < 0.5 * arm.velocity_limit)
+
+
+def test_a_measurement_that_is_ended_finds_nothing(tmp_path: Path) -> None:
+    """Whoever ends it gets no numbers, at once, and the arm is left held."""
+    arm, model = TwoLinkArm((0.3, 0.06), FRICTION), two_links(tmp_path)
+    rig = Rig(arm, model, announce=quiet)
+    loop = rig.loop(Gravity(model))
+    with arm:
+        asked: list[float] = []
+
+        def until(sample: Sample) -> bool:
+            asked.append(sample.time)
+            return len(asked) >= 100
+
+        assert measured_on(loop, rig, ("joint1", "joint2"), until=until) is None
+        assert len(asked) == 100 and not arm.ended
+
+
+def test_a_joint_that_creeps_away_does_not_swing(tmp_path: Path) -> None:
+    """Its gains are left as they are: they are not what moves it. It is told that the arm does not come to rest."""
+
+    class Creeping(TwoLinkArm):
+        def read(self) -> Sample:
+            seen = super().read()
+            way = np.array([0.0, 0.012])
+            return replace(seen, q=seen.q + way * seen.time, dq=seen.dq + way)
+
+    arm, model = Creeping((0.3, 0.06), FRICTION), two_links(tmp_path)
+    rig = Rig(arm, model, announce=quiet)
+    with arm:
+        found = measured_on(rig.loop(Gravity(model)), rig, ("joint1",))
+    assert found is not None and "joint 'joint2' does not come to rest" in found.joints[0].reason
+    assert np.all(found.share == 1.0)

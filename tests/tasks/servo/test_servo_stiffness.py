@@ -102,6 +102,19 @@ def test_goals_of_another_sign_unit_or_order_are_told(spoil: Any) -> None:
             identify_stiffness(ROBOT, log, goal=spoil(log.sent))
 
 
+@pytest.mark.parametrize(("droop", "known"), [(0.36, True), (0.55, False)])
+def test_a_soft_joint_may_droop_by_less_than_a_turn_of_sign_would(droop: float, known: bool) -> None:
+    """From pose to pose by up to 0.4 rad, as docs/position-servos.md states."""
+    soft = KP.copy()
+    soft[1] = np.ptp(ROBOT.gravity(POSES)[:, 1]) / droop
+    log = drooping_log(ROBOT, POSES, soft)
+    if known:
+        assert identify_stiffness(ROBOT, log).kp[1] == pytest.approx(soft[1], rel=0.02)
+        return
+    with pytest.raises(InputError, match="joint 'joint2': its distance from the goal changes"):
+        identify_stiffness(ROBOT, log)
+
+
 def test_where_the_goals_are_must_be_known() -> None:
     """Goals come as an argument or as a declared column; torques are not taken for goals."""
     log = drooping_log(ROBOT, POSES, KP)

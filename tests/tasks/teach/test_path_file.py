@@ -12,7 +12,15 @@ from hypothesis.extra.numpy import arrays
 
 import counterpoise as cp
 from counterpoise.errors import DataFileError, InputError
-from counterpoise.tasks.teach.path import TaughtPath, path_from_bytes, path_text, read_path, write_path
+from counterpoise.tasks.teach.path import (
+    MOST_JOINTS,
+    MOST_ROWS,
+    TaughtPath,
+    path_from_bytes,
+    path_text,
+    read_path,
+    write_path,
+)
 
 TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20).filter(
     lambda text: text.isprintable() and text == text.strip()
@@ -178,3 +186,28 @@ def test_a_payload_does_not_make_another_arm() -> None:
     path = TaughtPath.of(robot, [0.0, 1.0], np.zeros((2, 7)), name="still")
     again = path.for_robot(robot.with_payload(2.0).mounted(rpy=(0.0, 1.0, 0.0)))
     assert again.joint_names == robot.joint_names and np.array_equal(again.q, path.q)
+
+
+def test_the_longest_path_has_as_many_rows_as_a_file_may_have() -> None:
+    """So many rows are a path; one more is refused, and so is a single one."""
+    for rows, fits in ((2, True), (MOST_ROWS, True), (MOST_ROWS + 1, False), (1, False)):
+        fields = {"name": "wipe", "joint_names": ("a",), "units": ("rad",), "kind": "continuous"}
+        time = np.arange(rows, dtype=np.float64)
+        if fits:
+            assert len(TaughtPath(**fields, time=time, q=time[:, None]).q) == rows
+        else:
+            with pytest.raises(InputError, match="k from 2 to"):
+                TaughtPath(**fields, time=time, q=time[:, None])
+
+
+def test_the_widest_file_has_as_many_joints_as_are_allowed() -> None:
+    """So many joints are read; one more is refused, and so is a file without any."""
+    for joints in (1, MOST_JOINTS, MOST_JOINTS + 1, 0):
+        names = ",".join(["time [s]", *(f"joint{index} [rad]" for index in range(joints))])
+        rows = "\n".join(",".join(["0" if row == 0 else "0.5", *["0.1"] * joints]) for row in range(2))
+        data = f"{HEAD}{names}\n{rows}\n".encode()
+        if 0 < joints <= MOST_JOINTS:
+            assert len(path_from_bytes(data, "wide.path").joint_names) == joints
+        else:
+            with pytest.raises(DataFileError, match=f"has {joints + 1} columns"):
+                path_from_bytes(data, "wide.path")

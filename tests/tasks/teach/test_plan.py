@@ -16,7 +16,15 @@ from counterpoise.dynamics import CoulombViscous
 from counterpoise.errors import InfeasiblePathError, InputError
 from counterpoise.identification import Clearance
 from counterpoise.tasks.teach.path import TaughtPath
-from counterpoise.tasks.teach.plan import LEAD, PlanSettings, ReplayPlan, feasible_speed, plan_replay
+from counterpoise.tasks.teach.plan import (
+    LEAD,
+    STEP,
+    PlanSettings,
+    ReplayPlan,
+    demands,
+    feasible_speed,
+    plan_replay,
+)
 
 PUMA = cp.load("puma560")
 START = np.array([0.0, 0.8, -3.0, 0.0, 0.8, 0.0])
@@ -240,3 +248,17 @@ def test_settings_that_are_no_speeds_are_refused(name: str, value: Any) -> None:
         return
     with pytest.raises(InputError, match=name):
         plan_replay(PUMA, path, start=START - 0.1, settings=settings)
+
+
+def test_demands_are_looked_at_every_few_milliseconds() -> None:
+    """From the first instant to the last, in steps no longer than STEP; they are the motion's and the model's."""
+    path = TaughtPath.of(PUMA, np.arange(3.0), np.array([START, START + 0.3, START]), name="a", kind="waypoints")
+    plan = plan_replay(PUMA, path)
+    asked = demands(PUMA, plan.motion)
+    assert asked.time[0] == 0.0 and asked.time[-1] == plan.motion.duration
+    steps = np.diff(asked.time)
+    assert np.all(steps <= STEP * (1.0 + 1e-9)) and np.allclose(steps, steps[0])
+    q, dq, ddq = plan.motion.at(asked.time)
+    assert asked.q == pytest.approx(q)
+    drive = PUMA.inverse_dynamics(q, dq, ddq) + PUMA.rotor_inertia * ddq
+    assert asked.torque == pytest.approx(drive)

@@ -73,6 +73,21 @@ def test_an_arm_that_is_elsewhere_is_not_moved() -> None:
         assert job.run().outcome == "completed"
 
 
+@pytest.mark.parametrize(("away", "begins"), [(0.019, True), (-0.019, True), (0.021, False), (-0.021, False)])
+def test_the_arm_may_stand_two_hundredths_of_a_radian_away(away: float, begins: bool) -> None:
+    """What docs/teach-and-replay.md states."""
+    arm = standing()
+    with arm:
+        plan = planned(arm)
+        arm.q[1] += away
+        if begins:
+            assert Replay(Rig(arm, PLANAR), plan).run().outcome == "completed"
+            return
+        with pytest.raises(SafetyError, match=PLANAR.joint_names[1]):
+            Replay(Rig(arm, PLANAR), plan).run()
+        assert arm.sent == []
+
+
 def test_an_arm_moved_between_the_look_and_the_start_is_not_moved() -> None:
     """The very sample that the law starts from is judged."""
     arm = standing()

@@ -76,3 +76,11 @@ def test_bad_numbers_are_refused() -> None:
         smooth(TIME, swing(TIME), cutoff=0.0, most_moved=0.01)
     with pytest.raises(InputError, match="rows"):
         smooth(np.array([0.0, 1e8]), np.zeros((2, 1)), cutoff=3.0, most_moved=0.01)
+
+
+@pytest.mark.parametrize(("cutoff", "kept"), [(39.0, 39.0), (40.0, None), (45.0, None)])
+def test_what_is_as_fast_as_the_recording_shows_is_not_smoothed(cutoff: float, kept: float | None) -> None:
+    """From 0.4 of the rate on, here 100 Hz, a low-pass would leave the path as it is: none is used."""
+    time = np.linspace(0.0, 10.0, 1001)
+    found = smooth(time, np.sin(time)[:, None], cutoff=cutoff, most_moved=1.0, rate=100.0)
+    assert found.cutoff == kept

@@ -32,7 +32,14 @@ from counterpoise.tasks import (
 )
 from counterpoise.tasks.tune.gains import FRICTION_SHARE, KINDS, natural_frequency
 from counterpoise.tasks.tune.probe import NO_SWING, Probed, Swing, rings, sustained
-from counterpoise.tasks.tune.tuning import EXPECTED_RATIOS, expected_ratio, locked_inertia, oscillation_limit
+from counterpoise.tasks.tune.tuning import (
+    EXPECTED_RATIOS,
+    GainLimit,
+    JointTuning,
+    expected_ratio,
+    locked_inertia,
+    oscillation_limit,
+)
 from library.two_link_arm import TwoLinkArm, two_links
 
 RNG = np.random.default_rng(3)
@@ -279,6 +286,13 @@ def test_expected_ratio_is_told_only_where_it_is_known(monkeypatch: pytest.Monke
     monkeypatch.setattr("counterpoise.tasks.tune.tuning.EXPECTED_RATIOS", ((10.0, 1.0), (1000.0, 3.0)))
     assert expected_ratio(100.0) == pytest.approx(2.0)
     assert expected_ratio(5.0) is None
+
+    def found(*limits: GainLimit) -> float | None:
+        return JointTuning("joint1", 1.0, limits, None, 1, ()).expected_ratio
+
+    met = GainLimit("k_int", 1.0, 2.0, 100.0, "it swings")
+    assert found(replace(met, gain="bandwidth", frequency=10.0), met) == pytest.approx(2.0)
+    assert found(replace(met, gain="bandwidth"), replace(met, frequency=0.0)) is None
 
 
 def test_locked_inertia_includes_the_rotor() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Literal, cast
 
 import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control import plate_of
+from counterpoise.control import Plant, plate_of
 from counterpoise.plants import ArmConfig, Encoder, OneLink, SingleJoint, Timing, preset
 from counterpoise.recording import Sample, SampleFlag
 from counterpoise.tasks import (
@@ -53,6 +55,56 @@ def test_a_new_plant_has_not_sunk() -> None:
     )
     assert prober.probe(gains, "step", 1.0).stable
     assert prober.probe(gains, "step", 1.0).stable
+
+
+@pytest.mark.parametrize(
+    ("shaken", "motion", "stable", "count"),
+    [
+        ("neither", "move", True, 1),
+        ("upper", "move", True, 2),
+        ("lower", "move", True, 1),
+        ("both", "move", False, 2),
+        ("both", "step", True, 1),
+    ],
+)
+def test_a_move_that_swings_is_made_again_to_the_other_side(
+    shaken: str, motion: Literal["step", "move"], stable: bool, count: int
+) -> None:
+    """What shakes on one side of the start only is no loop that oscillates; a step is judged by its answer alone."""
+    sides = {"neither": (), "upper": (1.0,), "lower": (-1.0,), "both": (1.0, -1.0)}[shaken]
+
+    class Shaken(SingleJoint):
+        def read(self) -> Sample:
+            seen = super().read()
+            if seen.time < 0.5 or not any(side * seen.q[0] > 0.05 * RULE.step for side in sides):
+                return seen
+            return replace(seen, dq=seen.dq + 0.05 * np.sin(2.0 * np.pi * 25.0 * seen.time))
+
+    made = preset("puma550").single_joint()
+    gains = LawGains("pd", made.joint_names, [1094.0], [63.0], [0.0], [0.0])
+    prober = Prober(lambda: Rig(Shaken(made.link, made.config), made.robot), 0, RULE)
+    shown = prober.probe(gains, motion, 2.0)
+    assert (shown.stable, prober.count) == (stable, count)
+    if not stable:
+        assert shown.swing.frequency == pytest.approx(25.0, rel=0.1)
+        assert shown.swing.amplitude == pytest.approx(63.0 * 0.05, rel=0.3)
+
+
+def test_a_step_goes_to_the_side_where_there_is_room() -> None:
+    """One and a half steps are enough; the wanted side first, then the other, and none where neither has room."""
+    made = preset("puma550").single_joint()
+    prober, room = Prober(lambda: Rig(made, made.robot), 0, RULE), 1.5 * RULE.step
+    for below, above, wanted, expected in (
+        (room, room, 1.0, 1.0),
+        (room, room, -1.0, -1.0),
+        (room, 0.9 * room, 1.0, -1.0),
+        (0.9 * room, room, -1.0, 1.0),
+    ):
+        plant = SimpleNamespace(lower=np.array([-below]), upper=np.array([above]), joint_names=("joint1",))
+        assert prober._direction(cast(Plant, plant), np.zeros(1), wanted) == expected
+    tight = SimpleNamespace(lower=np.array([-0.9 * room]), upper=np.array([0.9 * room]), joint_names=("joint1",))
+    with pytest.raises(cp.InputError, match="no room for a step"):
+        prober._direction(cast(Plant, tight), np.zeros(1), 1.0)
 
 
 def test_an_arm_that_sinks_is_told_so() -> None:

@@ -363,7 +363,7 @@ def fit_wrenches(base: PlateBase, data: PlateSamples, prior: CadPrior | None) ->
         rows.blocks,
         WRENCH_COMPONENTS,
         names,
-        prior=known.of(prior_weight or 1.0),
+        prior=known.of(prior_weight),
         autocorrelation_time=autocorrelation_time,
     )
     zero, drift, lag, compliance = np.split(solution.x[len(free) :], (6, 12, 13))

@@ -484,7 +484,7 @@ def _apart(poses: Array, distance: Array) -> Array:
         if np.any(np.abs(pose - kept[-1]) > distance):
             kept.append(pose)
     if len(kept) > 1:
-        kept[-1] = poses[-1] if np.all(np.abs(poses[-1] - kept[-1]) <= distance) else kept[-1]
+        kept[-1] = poses[-1]  # it is kept already, or its neighbour is where it is
     return np.array(kept)
 
 
