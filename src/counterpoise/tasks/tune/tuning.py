@@ -308,8 +308,12 @@ class JointTuner:
 
     def result(self) -> JointTuning:
         """Return how it went."""
+        notes, away = list(self._notes), self._prober.without_plate
+        if away > 0.0:
+            seconds = self._prober.seconds
+            notes.append(f"torque feedback was lost for {away:.2g} s of the {seconds:.3g} s of all experiments")
         return JointTuning(
-            self._name, self.inertia, tuple(self._limits), self._structural, self._prober.count, tuple(self._notes)
+            self._name, self.inertia, tuple(self._limits), self._structural, self._prober.count, tuple(notes)
         )
 
     def position_gains(self, bandwidth: float) -> dict[str, float]:
