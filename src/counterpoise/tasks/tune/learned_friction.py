@@ -104,7 +104,7 @@ def fit_dahl(path: Array, friction: Array) -> tuple[Dahl, float]:
         if best is None or residual < best[0]:
             best = residual, float(presliding), np.asarray(solution, dtype=np.float64)
     if best is None or best[2][0] + best[2][1] <= 0.0:
-        raise InputError("the torque beyond what the plate feels does not oppose the motion: no friction was seen")
+        raise InputError("what is sent beyond the plate's torque does not oppose the motion: it is no friction")
     residual, presliding, (forward, backward, _) = best
     return Dahl(max(0.0, float(forward)), max(0.0, float(backward)), presliding), residual
 
