@@ -256,8 +256,8 @@ def _turned_mount(pose: Array, gravity: Array, force: Array, reads: WristReads |
             best = gained, right.T @ np.diag([1.0, 1.0, last]) @ left.T
     if best is None or (reads is None and spread[2] < LEAST_SPREAD):
         raise InputError(
-            "the orientations lie in one plane: the reading's sign cannot be distinguished from the mounting there; give "
-            "reads="
+            "the orientations lie in one plane: the reading's sign cannot be distinguished from the mounting there; "
+            "give reads="
         )
     return transform(pose[:3, :3] @ best[1].T, pose[:3, 3])
 
