@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -178,3 +180,29 @@ def test_tuned_gains_close_the_loop_on_the_plate(run_json, tmp_path):
     assert tuned["law"] == "bsc" and tuned["gains"]["k_int"][0] == 120.0
     assert tuned["joints"][0]["rms"] < 0.1 * careful["joints"][0]["rms"]
     assert not [event for event in tuned["events"] if event["kind"] == "plate_lost"]
+
+
+def test_a_plate_that_is_lost_is_told(run, run_json, tmp_path, monkeypatch):
+    """On the screen, in the JSON and on the page: from when to when torque feedback was lost in a completed run."""
+    arm = preset("puma550").arm()
+    gains = LawGains("bsc", arm.joint_names, [1094.0] * 6, [63.0] * 6, np.zeros(6), [120.0, *np.zeros(5)])
+    gains.save(tmp_path / "bsc.toml")
+    original = SimulatedPlant.read
+
+    def read(plant):
+        sample = original(plant)
+        return replace(sample, wrench=None) if 3.0 <= sample.time < 3.5 else sample
+
+    monkeypatch.setattr(SimulatedPlant, "read", read)
+    command = ("simulate", "puma550", "--gains", tmp_path / "bsc.toml", "--reference", "hold", "--duration", 3)
+    document = run_json(*command)
+    (loss,) = document["plate_losses"]
+    assert document["end"] == "completed" and document["held_ticks"] == 0
+    assert loss["resumed"] and "no plate reading" in loss["reason"]
+    assert loss["end"] - loss["begin"] == pytest.approx(0.5 + 0.1, abs=0.03)
+    result = run(*command, "--page", tmp_path / "run.html")
+    words = f"torque feedback was lost from {loss['begin']:.4g} s to {loss['end']:.4g} s"
+    assert result.exit_code == 0 and words in " ".join(result.stderr.split())
+    page = (tmp_path / "run.html").read_text()
+    assert words[1:] in page and "Completed, for a time without torque feedback" in page
+    assert run_json("simulate", "puma550", "--duration", 0.5)["plate_losses"] == []

@@ -20,7 +20,7 @@ def test_pd_of_a_joint_is_found_and_told(run, tmp_path):
     assert result.exit_code == 0, result.output
     for word in ("pd of puma550:50Hz", "K_p", "bandwidth", "torque swings", "the structure swings at 5"):
         assert word in result.stdout
-    assert "cannot be had" in result.stderr and "written to" in result.stderr
+    assert "cannot be reached" in result.stderr and "written to" in result.stderr
     gains = read_gains(out)
     assert gains.kind == "pd" and gains.joint_names == ("joint1",) and gains.kp[0] > 0.0
     assert out.read_text().startswith("# pd of puma550:50Hz")

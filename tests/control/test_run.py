@@ -212,6 +212,44 @@ def test_law_never_sees_a_plate_that_was_not_checked() -> None:
     assert seen[0].time == pytest.approx(0.102)
 
 
+# Held ticks
+
+
+@pytest.mark.parametrize("wrong", ["sample", "torque"])
+@pytest.mark.parametrize("bad", [3, 5, 6], ids=["bridged", "just bridged", "one too many"])
+def test_held_ticks_are_the_torques_that_were_sent_again(wrong: str, bad: int) -> None:
+    """As many as went out, also where one bad tick too many stops the arm: on that tick the stop sends its own."""
+
+    class Ramp(Ask):
+        """A torque that differs from tick to tick, and is none on some of them."""
+
+        def torque(self, sample: Sample, time: float) -> Array:
+            tick = round(sample.time / arm.dt)
+            spoiled = wrong == "torque" and 100 <= tick < 100 + bad
+            return np.full(6, np.nan) if spoiled else gravity + 1e-4 * tick
+
+    def unmeasured(sample: Sample, since: int) -> Sample:
+        spoiled = wrong == "sample" and since < bad
+        return replace(sample, dq=np.full(6, np.nan)) if spoiled else sample
+
+    arm = StillArm(PUMA)
+    gravity = arm.tau.copy()
+    plant = faults.FaultyPlant(arm, unmeasured, begin=101)
+    report = None
+    with plant:
+        loop = loop_of(plant, Ramp(gravity))
+        try:
+            report = loop.run(0.2, then="keep")
+        except cp.SafetyError as error:
+            report = error.report
+    assert report is not None and (report.fault != 0) == (bad == 6)
+    sent = np.array(arm.sent[: report.ticks - report.stop_ticks])
+    repeated = int(np.count_nonzero((np.diff(sent, axis=0) == 0.0).all(axis=1)))
+    assert report.held_ticks == repeated == min(bad, 5)
+    refused = wrong == "torque" and bad == 6  # the filter tells of the torque that stopped the arm, too
+    assert report.flag_counts["HELD"] == (repeated + refused,) * 6
+
+
 # Users' code
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from counterpoise.control.reference import Hold, Sine, Triangle
 from counterpoise.control.tip.load_switch import LoadSwitch
 from counterpoise.control.torque_loop import (
     BRIDGED_TICKS,
+    RETURN_TIME,
     IntegralCompensator,
     TorqueCompensator,
     TorqueLoop,
@@ -37,7 +39,7 @@ from counterpoise.plants import (
     preset,
 )
 from counterpoise.recording import Sample, SampleFlag
-from counterpoise.sensing import BaseSensor, Uncertainty
+from counterpoise.sensing import BaseSensor, EstimateFlag, Uncertainty
 
 T = 2e-3
 LINK = OneLink(inertia=2.0, rotor_inertia=0.5, gravity=8.0, gravity_angle=0.3, effort_limit=60.0, velocity_limit=3.0)
@@ -185,24 +187,32 @@ def test_integral_is_bounded_and_does_not_grow_against_a_cut() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "word"),
+    ("bad", "word", "flag"),
     [
-        (sample(mz=None), "no plate reading"),
-        (replace(sample(mz=1.0), flags=SampleFlag.WRENCH_INVALID), "invalid"),
-        (replace(sample(mz=1.0), flags=SampleFlag.WRENCH_SATURATED), "range"),
-        (sample(mz=np.nan), "not finite"),
-        (sample(mz=200.0), "range"),
-        (sample(q=4.0), "pose of the tare"),
+        (sample(mz=None), "no plate reading", EstimateFlag.NO_WRENCH),
+        (
+            replace(sample(mz=1.0), flags=SampleFlag.WRENCH_INVALID),
+            "plate's reading as invalid",
+            EstimateFlag.WRENCH_INVALID,
+        ),
+        (replace(sample(mz=1.0), flags=SampleFlag.Q_INVALID), "positions as invalid", EstimateFlag.POSITION_INVALID),
+        (replace(sample(mz=1.0), flags=SampleFlag.WRENCH_SATURATED), "end of its range", EstimateFlag.SATURATED),
+        (sample(mz=np.nan), "not finite", EstimateFlag.WRENCH_INVALID),
+        (sample(mz=200.0), "end of its range", EstimateFlag.SATURATED),
+        (sample(q=4.0), "pose of the tare", EstimateFlag.OUT_OF_TARE_RANGE),
     ],
-    ids=["missing", "marked", "saturated", "nan", "beyond range", "far from the tare"],
+    ids=["missing", "marked", "position", "saturated", "nan", "beyond range", "far from the tare"],
 )
-def test_bad_readings_are_refused(bad: Sample, word: str) -> None:
-    """A reading that may not be used is told with its reason, and the next good one is used again."""
+@pytest.mark.parametrize("thorough", [False, True], ids=["quick", "thorough"])
+def test_bad_readings_are_refused(bad: Sample, word: str, flag: EstimateFlag, thorough: bool) -> None:
+    """A reading that may not be used is refused with words and with one flag, whoever judges; the next one is used."""
     made = BaseSensor(ROBOT, range=np.full(6, 100.0))
     made.tare([0.0], moment(0.0), range=3.0)
-    plate = PlateTorque(made)
-    assert not plate.read(bad) and word in plate.reason
-    assert plate.read(sample(mz=2.0)) and plate.reason == "" and plate.value[0] == pytest.approx(2.0)
+    plate = PlateTorque(made, thorough=thorough)
+    assert not plate.read(replace(bad, time=T))
+    assert flag in plate.flags and (thorough or (word in plate.reason and plate.flags == flag))
+    assert plate.read(sample(mz=2.0, time=2 * T)) and plate.reason == "" and plate.flags == EstimateFlag.NONE
+    assert plate.value[0] == pytest.approx(2.0)
 
 
 def test_frozen_plate_is_refused() -> None:
@@ -274,8 +284,55 @@ def test_losing_the_plate_fades_to_pd_with_gravity_and_back() -> None:
     assert np.abs(np.diff(sent[1:])).max() <= max(growth, fade) * 1.01
 
 
+@pytest.mark.parametrize(
+    ("bad", "lost"),
+    [
+        (lambda tick: tick % 6 != 0, True),
+        (lambda tick: tick % 2 == 0, True),
+        (lambda tick: tick % 5 == 0, False),
+        (lambda tick: tick % 20 == 0, False),
+        (lambda tick: 100 <= tick < 100 + BRIDGED_TICKS, False),
+        (lambda tick: 100 <= tick <= 100 + BRIDGED_TICKS, True),
+    ],
+    ids=["5 of 6", "1 of 2", "1 of 5", "1 of 20", "five in a row", "six in a row"],
+)
+def test_a_plate_that_flickers_is_lost(bad: Callable[[int], bool], lost: bool) -> None:
+    """More than one bad reading in five is not bridged for ever, as in the safety filter; isolated ones are."""
+    law = loop_law(plate=PlateTorque(sensor()))
+    law.reset(sample())
+    for tick in range(2000):
+        law.torque(sample(mz=None if bad(tick) else 1.0 + 1e-6 * tick), tick * T)
+    told = [kind for kind, _ in law.news()]
+    assert told[:1] == ["plate_lost"] * lost
+    assert law.lost_for == (EstimateFlag.NO_WRENCH if lost else EstimateFlag.NONE)
+    law.reset(sample())
+    assert law.closed and law.lost_for == EstimateFlag.NONE
+
+
+def test_bad_readings_count_across_a_change_of_payload() -> None:
+    """Five bad ones before with_robot and one after it are six in a row, also for limits; a reset forgets them."""
+    law = loop_law(plate=PlateTorque(sensor()), k_int=100.0, desired=TorqueSignal(Hold([40.0]), 1))
+    law.reset(sample())
+    for tick in range(20 + BRIDGED_TICKS):
+        law.torque(sample(mz=1.0 + 1e-6 * tick if tick < 20 else None), tick * T)
+    other = law.with_robot(ROBOT.with_payload(0.5))
+    grown = other.compensator.integral.copy()  # type: ignore[attr-defined]
+    assert grown[0] > 1.0
+    for each in (law, other):
+        each.limited(np.array([-100.0]))  # the tick before computed no growth that could be taken back
+        assert each.compensator.integral == grown  # type: ignore[attr-defined]
+    assert law.closed and other.closed
+    other.torque(sample(mz=None), 1.0)
+    assert not other.closed and law.closed
+    again = other.with_robot(ROBOT)
+    assert not again.closed and again.lost_for == EstimateFlag.NO_WRENCH
+    law.reset(sample())
+    law.torque(sample(mz=None), 0.0)
+    assert law.closed
+
+
 def test_events_reach_the_report() -> None:
-    """In a control loop the loss and the return of the plate are events of the run, and the arm is not stopped."""
+    """In a control loop loss and return of the plate are events of the run; the arm is not stopped."""
 
     class Failing(SingleJoint):
         def read(self) -> Sample:
@@ -291,6 +348,12 @@ def test_events_reach_the_report() -> None:
         report = ControlLoop(plant, law, plant.robot).run(2.5, log=True)
     kinds = [event.kind for event in report.events]
     assert kinds == ["started", "plate_lost", "plate_back", "stopping", "stopped"]
+    (loss,) = report.plate_losses
+    assert loss.resumed and loss.reason == "the sample has no plate reading"
+    assert loss.begin == pytest.approx(0.7 + BRIDGED_TICKS * plant.dt, abs=2 * plant.dt)
+    assert loss.end == pytest.approx(1.5 + RETURN_TIME, abs=2 * plant.dt)
+    assert report.plate_text() == f"torque feedback was lost {loss.span}: the sample has no plate reading"
+    assert loss.span == f"from {loss.begin:.4g} s to {loss.end:.4g} s"
     assert report.log is not None and report.log.sent is not None
     lost = (report.log.time > 0.69) & (report.log.time < 1.7)
     assert np.abs(np.diff(report.log.sent[lost, 0])).max() < 1.5  # N m a tick: the encoder's counts through K_d

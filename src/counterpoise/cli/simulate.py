@@ -289,6 +289,8 @@ def _print(preset: Preset, simulation: Simulation, result: SimulationResult, joi
             f"{', '.join(away)} did not follow: friction or gravity is more than the gains can hold. Try --law pid, or "
             "--stiffness 2"
         )
+    if lost := report.plate_text():
+        warn(f"{lost}. The errors above include this time")
     if result.interruption is not None:
         warn(f"interrupted: the arm was stopped ({report.end.value}, then '{report.stop}')")
 
@@ -347,6 +349,7 @@ def _document(
         "end": report.end.value,
         "interrupted": result.interruption is not None,
         "held_ticks": report.held_ticks,
+        "plate_losses": [asdict(loss) for loss in report.plate_losses],
         "events": [asdict(event) for event in report.events],
         "real_time_factor": report.duration / result.seconds,
         "notes": simulation.notes,

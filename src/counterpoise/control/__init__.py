@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from .plant import installed_plants as installed_plants
     from .plant import make_plant as make_plant
     from .plant import standing_sample as standing_sample
-    from .plate_torque import AT_ITS_END as AT_ITS_END
     from .plate_torque import PlateTorque as PlateTorque
     from .reference import Desired as Desired
     from .reference import Eased as Eased
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from .reference import smooth_step as smooth_step
     from .report import EndState as EndState
     from .report import HistoryEntry as HistoryEntry
+    from .report import PlateLoss as PlateLoss
     from .report import RunReport as RunReport
     from .safe_stop import nominal_time as nominal_time
     from .safety import SafetyFilter as SafetyFilter
@@ -96,7 +96,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "pid": ("PID",),
         "plant": ("BrakedPlant", "Clock", "Plant", "PlateInfo", "WallClock", "installed_plants", "make_plant"),
         "reference": ("Desired", "Eased", "Hold", "PoseList", "Reference", "Sine", "Triangle"),
-        "report": ("EndState", "RunReport"),
+        "report": ("EndState", "PlateLoss", "RunReport"),
         "safety": ("SafetyFilter", "SafetySettings"),
         "stop_signals": ("SignalSafe", "StoppedFromOutside"),
         "swing": ("SwingWatch",),
@@ -115,7 +115,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "limits": ("joint_array", "resolve_limits"),
         "loop": ("checked_filter",),
         "plant": ("standing_sample",),
-        "plate_torque": ("AT_ITS_END", "PlateTorque"),
+        "plate_torque": ("PlateTorque",),
         "reference": ("minimum_jerk", "move_time", "not_begun", "smooth_step"),
         "report": ("HistoryEntry",),
         "safe_stop": ("nominal_time",),

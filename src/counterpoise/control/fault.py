@@ -18,7 +18,9 @@ from ..errors import (
 
 
 class Fault(IntEnum):
-    """Why a tick was not a good one. Smaller numbers win when a sample has several faults.
+    """Why a tick was not a good one.
+
+    Of several faults of a sample the smallest number is reported: it leaves the fewest usable readings.
 
     Up to 15 the position cannot be used, from 16 to 31 the position can but the velocity cannot, from 32 both can.
     """

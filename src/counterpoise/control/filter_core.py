@@ -31,7 +31,7 @@ LAG_LEAK: Final = 0.01
 
 _Q_FLAG, _DQ_FLAG = int(SampleFlag.Q_INVALID), int(SampleFlag.DQ_INVALID)
 _TAU_FLAG, _STALE_FLAG = int(SampleFlag.TAU_INVALID), int(SampleFlag.STALE)
-_WRENCH_FLAG, _WRENCH_FULL_FLAG = int(SampleFlag.WRENCH_INVALID), int(SampleFlag.WRENCH_SATURATED)
+_WRENCH_FLAG, _WRENCH_SATURATED_FLAG = int(SampleFlag.WRENCH_INVALID), int(SampleFlag.WRENCH_SATURATED)
 _SATURATED, _RATE_LIMITED = int(FilterFlag.SATURATED), int(FilterFlag.RATE_LIMITED)
 _SHRUNK, _NON_FINITE = int(FilterFlag.LIMIT_SHRUNK), int(FilterFlag.NON_FINITE)
 _MALFORMED, _HELD, _CHANGED = int(FilterFlag.MALFORMED), int(FilterFlag.HELD), int(FilterFlag.CHANGED_BY_PLANT)
@@ -268,7 +268,7 @@ class ReferenceFilterCore:
         for channel in range(6):
             if abs(new.wrench[channel]) >= self._wrench_range[channel]:
                 return self._bad(Fault.WRENCH_SATURATED, channel, new.wrench[channel])
-        return self._bad(Fault.WRENCH_SATURATED) if new.flags & _WRENCH_FULL_FLAG else 0
+        return self._bad(Fault.WRENCH_SATURATED) if new.flags & _WRENCH_SATURATED_FLAG else 0
 
     def _bad(self, fault: Fault, joint: int = -1, value: float = 0.0) -> int:
         self.fault_joint, self.fault_value = joint, value

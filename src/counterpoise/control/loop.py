@@ -157,9 +157,11 @@ class ControlLoop:
         with SignalSafe(plant):  # control.stop_signals
             report = ControlLoop(plant, law, robot).run(5.0)
 
-    A fault is bridged for some ticks by holding the torque; then the arm is stopped safely and the matching SafetyError
-    is raised, with the last samples in ``history`` and the whole run in ``report``. SIGINT (Ctrl-C), SIGTERM and SIGHUP
-    end a run in the safe stop, too, and are raised after it (control.stop_signals).
+    A bad sample, or a torque that is none, is bridged for some ticks by holding the torque; then the arm is stopped
+    safely and the matching SafetyError is raised, with the last samples in ``history`` and the whole run in ``report``.
+    A law that raises, a write that fails, brakes that do not open or close again, and an arm that falls end the run at
+    once. SIGINT (Ctrl-C), SIGTERM and SIGHUP end it in the safe stop, too, and are raised after it
+    (control.stop_signals).
 
     Attributes:
         safety: The filter.

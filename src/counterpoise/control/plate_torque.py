@@ -16,13 +16,15 @@ from ..dynamics import Robot
 from ..errors import InputError
 from ..foundation import Array
 from ..recording import Sample, SampleFlag
-from ..sensing import FORMS, BaseSensor
+from ..sensing import FORMS, BaseSensor, EstimateFlag
 
-AT_ITS_END = "the plate is at the end of its range"
-"""Why a saturated reading is refused."""
-
-_INVALID = int(SampleFlag.WRENCH_INVALID | SampleFlag.Q_INVALID)
+_WRENCH_INVALID, _Q_INVALID = int(SampleFlag.WRENCH_INVALID), int(SampleFlag.Q_INVALID)
 _SATURATED = int(SampleFlag.WRENCH_SATURATED)
+
+Refusal = tuple[EstimateFlag, str]
+"""Why a reading may not be used: as a flag, and in words."""
+
+_USABLE: Refusal = (EstimateFlag.NONE, "")
 
 
 class PlateTorque:
@@ -30,14 +32,16 @@ class PlateTorque:
 
     A reading is refused when it is missing, marked, not finite, at the end of its range, repeated although it should
     have changed (``FrozenWatch`` in sensing/plate/torque_estimate.py), or taken further from the pose of the tare than
-    the form is honest.
+    the form is valid.
     With ``thorough=True`` the sensor's own estimate judges instead, contacts included, with the accelerations of its
     filter: for arms with time to spare.
 
     Attributes:
         sensor: The base sensor.
         value: The torques of the last good reading, without gravity [N m or N], shape (n,); always the same array.
-        reason: Why the last reading was refused; "" where it was not.
+        flags: Why the last reading was refused, with ``thorough`` also what the estimate left out; NONE where it was
+            not refused.
+        reason: The same in words; "" where it was not refused.
     """
 
     def __init__(self, sensor: BaseSensor, form: str = "auto", *, thorough: bool = False) -> None:
@@ -57,7 +61,7 @@ class PlateTorque:
             raise InputError(f"form is {form!r}; expected 'auto', {', '.join(map(repr, FORMS))}")
         self.sensor = sensor
         self.value = np.zeros(sensor.robot.n)
-        self.reason = ""
+        self.flags, self.reason = _USABLE
         self._form, self._thorough = form, thorough
         self._frozen = sensor.frozen_watch()
         self._bounded = bool(np.isfinite(sensor.range).any())
@@ -91,7 +95,8 @@ class PlateTorque:
         """
         other = type(self)(self.sensor.with_robot(robot), self._form, thorough=self._thorough)
         other.value[:] = self.value
-        other.reason, other._frozen = self.reason, copy(self._frozen)
+        other.flags, other.reason = self.flags, self.reason
+        other._frozen = copy(self._frozen)
         return other
 
     def ready(self) -> bool:
@@ -105,50 +110,58 @@ class PlateTorque:
         return self._form in self.sensor.forms()
 
     def read(self, sample: Sample) -> bool:
-        """Compute the torques of a sample into ``value``; False, and why in ``reason``, where they may not be used."""
+        """Compute the torques of a sample into ``value``; False, with ``flags`` and ``reason``, where it is refused."""
         if self._thorough:
             return self._read_thoroughly(sample)
         reading = sample.wrench
         if reading is None:
-            self.reason = "the sample has no plate reading"
+            self.flags, self.reason = EstimateFlag.NO_WRENCH, "the sample has no plate reading"
             return False
-        self.reason = self._fault(reading, sample) or self._too_far(sample.q)
+        self.flags, self.reason = self._refusal(reading, sample)
         if self.reason:
             return False
         self.sensor.joint_torques(sample.q, reading, None, None, self._used, self.value)
         return True
 
-    def _fault(self, reading: Array, sample: Sample) -> str:
-        """Say why a sample's reading may not be used; "" where it may."""
+    def _refusal(self, reading: Array, sample: Sample) -> Refusal:
+        """Return why a sample's reading may not be used."""
         flags = int(sample.flags)
-        if flags & _INVALID:
-            return "the plant marks the plate's reading as invalid"
+        if flags & _WRENCH_INVALID:
+            return EstimateFlag.WRENCH_INVALID, "the plant marks the plate's reading as invalid"
+        if flags & _Q_INVALID:
+            return EstimateFlag.POSITION_INVALID, "the plant marks the joint positions as invalid"
         if not math.isfinite(reading.dot(reading)):
-            return "the plate's reading is not finite"
+            return EstimateFlag.WRENCH_INVALID, "the plate's reading is not finite"
         if flags & _SATURATED or (self._bounded and (np.abs(reading, out=self._reading) >= self.sensor.range).any()):
-            return AT_ITS_END
+            return EstimateFlag.SATURATED, "the plate is at the end of its range"
         if self._frozen.frozen(reading, sample.q):
-            return f"the plate's reading has not changed for {self._frozen.ticks} ticks although it should have"
-        return ""
+            ticks = self._frozen.ticks
+            return (
+                EstimateFlag.FROZEN,
+                f"the plate's reading has not changed for {ticks} ticks although it should have",
+            )
+        return self._too_far(sample.q)
 
-    def _too_far(self, q: Array) -> str:
-        """Say which joint is too far from the pose of the tare; "" where none is."""
+    def _too_far(self, q: Array) -> Refusal:
+        """Return which joint is too far from the pose of the tare, where one is."""
         if self._centre is None or self._reach is None:
-            return ""
+            return _USABLE
         away = np.subtract(q, self._centre, out=self._away)
         if not (np.abs(away, out=away) > self._reach).any():
-            return ""
+            return _USABLE
         joint = int(np.argmax(away / self._reach))
         return (
-            f"joint '{self.sensor.robot.joint_names[joint]}' is {away[joint]:.3g} from the pose of the tare, "
-            f"beyond the {self._reach[joint]:.3g} where the form '{self._used}' is honest"
+            EstimateFlag.OUT_OF_TARE_RANGE,
+            f"joint '{self.sensor.robot.joint_names[joint]}' is {away[joint]:.3g} from the pose of the tare; the form "
+            f"'{self._used}' is valid within {self._reach[joint]:.3g}",
         )
 
     def _read_thoroughly(self, sample: Sample) -> bool:
         estimate = self.sensor.estimate(sample, form=self._form)
         if not estimate.valid:
+            self.flags = estimate.flags
             self.reason = f"the estimate is invalid: {', '.join(estimate.reasons).lower()}"
             return False
         self.value[:] = estimate.value
-        self.reason = ""
+        self.flags, self.reason = _USABLE
         return True

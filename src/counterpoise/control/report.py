@@ -73,6 +73,28 @@ class HistoryEntry(PublishedData):
     flags: FilterFlag
 
 
+@dataclass(frozen=True, slots=True)
+class PlateLoss:
+    """A time in which a law that closes a loop on the plate went on without it.
+
+    Attributes:
+        begin: When it began [s], from the start of the run.
+        end: When torque feedback resumed, or the last tick before the stop where it did not [s].
+        resumed: Whether it resumed.
+        reason: Why the plate could not be used.
+    """
+
+    begin: float
+    end: float
+    resumed: bool
+    reason: str
+
+    @property
+    def span(self) -> str:
+        """From when to when, in words."""
+        return f"from {self.begin:.4g} s to {'' if self.resumed else 'the end at '}{self.end:.4g} s"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RunReport(PublishedData):
     """The whole run.
@@ -82,7 +104,8 @@ class RunReport(PublishedData):
         fault: Why it was stopped; Fault.NONE where it was not.
         stop: What the plant was told to do in the end, "zero" or "brake"; None where it was kept going.
         ticks: Ticks in all, those of the stop included.
-        held_ticks: Ticks before the stop on which the torque of the tick before was held.
+        held_ticks: Ticks before the stop on which the torque of the tick before was sent again, for want of a good
+            sample or of a torque that is one.
         stop_ticks: Ticks of the safe stop.
         overruns: Ticks that took longer than the period.
         duration: Nominal time of all ticks [s].
@@ -104,6 +127,39 @@ class RunReport(PublishedData):
     events: tuple[Event, ...]
     events_dropped: int
     log: Log | None
+
+    @property
+    def driven(self) -> float:
+        """Nominal time of the ticks before the stop [s]."""
+        return self.duration * (self.ticks - self.stop_ticks) / max(self.ticks, 1)
+
+    @property
+    def plate_losses(self) -> tuple[PlateLoss, ...]:
+        """When torque feedback was lost, by the events that were kept: from "plate_lost" to "plate_back" or the end."""
+        losses: list[PlateLoss] = []
+        lost: Event | None = None
+        for event in self.events:
+            if event.kind == "plate_lost":
+                lost = event
+            elif event.kind == "plate_back" and lost is not None:
+                losses.append(PlateLoss(lost.time, event.time, True, lost.message))
+                lost = None
+        if lost is not None:
+            losses.append(PlateLoss(lost.time, max(lost.time, self.driven), False, lost.message))
+        return tuple(losses)
+
+    def plate_text(self) -> str:
+        """Say from when to when torque feedback was lost, and why; "" where it was not."""
+        losses = self.plate_losses
+        if not losses:
+            return ""
+        if len(losses) == 1:
+            return f"torque feedback was lost {losses[0].span}: {losses[0].reason}"
+        total = sum(loss.end - loss.begin for loss in losses)
+        return (
+            f"torque feedback was lost {len(losses)} times, for {total:.4g} s in all; first {losses[0].span}: "
+            f"{losses[0].reason}; last {losses[-1].span}: {losses[-1].reason}"
+        )
 
 
 class Recorder:

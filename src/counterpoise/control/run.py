@@ -188,8 +188,7 @@ class Run:
             halt, sample = None, self._sample
             self._asked = []
             if self._fault or sample is None:
-                self._flags = safety.hold()
-                halt = self._bridge(self._fault)
+                halt = self._bridge_sample()
             else:
                 self._flags = safety.limit(start.torque(sample))
                 safety.budget.good()
@@ -214,8 +213,7 @@ class Run:
         sample, safety = self._sample, self._safety
         self._asked = []
         if self._fault or sample is None:
-            self._flags = safety.hold()
-            return self._bridge(self._fault)
+            return self._bridge_sample()
         try:
             if self.switches:
                 self._make_switches(sample)
@@ -231,7 +229,7 @@ class Run:
         self._flags = safety.limit(*asked)
         if self._flags & _REFUSED:
             halt = self._bridge(_LAW_OUTPUT)
-            self._asked = []  # nothing of it was used: there is no cut to tell the laws of
+            self._asked = []  # nothing of it was used: the laws are not told of a cut
             return halt
         if self._fall is not None and (halt := self._watch_fall(self._fall, sample)) is not None:
             return halt
@@ -313,13 +311,23 @@ class Run:
             self._safe_stop.robot = switch.robot
         self.recorder.event("switched", f"to {to}")
 
+    def _bridge_sample(self) -> Halt | None:
+        """Hold the torque for want of a good sample; return why to halt when there were too many bad ones."""
+        halt = self._bridge(self._fault)
+        if halt is None:
+            self._flags = self._safety.hold()
+        return halt
+
     def _bridge(self, fault: int) -> Halt | None:
-        """Take note of a tick whose own torque cannot be had; return why to halt when there were too many."""
+        """Take note of a tick whose own torque cannot be had; return why to halt when there were too many.
+
+        The tick that is one too many holds nothing: the first torque of the stop is sent on it.
+        """
         message = self._note(fault)
+        if self._safety.budget.bad():
+            return Halt(Fault(fault), message, self._read_error if fault == _READ_FAILED else None)
         self.recorder.held_ticks += 1
-        if not self._safety.budget.bad():
-            return None
-        return Halt(Fault(fault), message, self._read_error if fault == _READ_FAILED else None)
+        return None
 
     def _note(self, fault: int) -> str:
         """Record the beginning of a fault and return it in words."""

@@ -19,7 +19,7 @@ derivative terms that the paper advises against.
 from __future__ import annotations
 
 import math
-from copy import deepcopy
+from copy import copy, deepcopy
 from typing import Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -29,9 +29,11 @@ from ..dynamics import Robot
 from ..errors import InputError
 from ..foundation import Array
 from ..recording import Sample, SampleFlag
+from ..sensing import EstimateFlag
 from .law import Law, LimitAware, checked_dt, gain
 from .plate_torque import PlateTorque
 from .reference import Reference, smooth_step
+from .safety import Budget, SafetySettings
 
 
 @runtime_checkable
@@ -134,7 +136,10 @@ class IntegralCompensator:
 
 
 BRIDGED_TICKS = 5
-"""Ticks without an estimate that are bridged by holding the correction, as the safety filter bridges bad samples."""
+"""Ticks in a row without an estimate that are bridged: the correction x is held, gravity and the inner law go on."""
+GOOD_TICKS_PER_BAD = SafetySettings().good_ticks_per_bad
+"""Ticks with an estimate that make up for one without, as in the safety filter: more than one bad tick in five is
+not bridged for ever."""
 BLEND_TIME = 0.5
 """Time from the torque loop to its fallback [s]."""
 RETURN_TIME = 0.1
@@ -144,16 +149,18 @@ RETURN_TIME = 0.1
 class TorqueLoop:
     """A torque loop through the plate around another law.
 
-    When the estimate fails for more than BRIDGED_TICKS, the correction x fades within BLEND_TIME to what makes the
-    torque g + τ_des: with PD inside, PD with gravity, at the mercy of friction again. When the estimate has been good
-    for RETURN_TIME, the loop closes from the torque of that moment. Both are reported as events. The law looks at the
-    plate itself, so that a plate which fails does not stop the arm (``uses_wrench`` is False).
+    When the estimate fails for more than BRIDGED_TICKS in a row, or again and again in more than one tick of five, the
+    correction x fades within BLEND_TIME to what makes the torque g + τ_des: with PD inside, PD with gravity, without
+    compensation of friction. When the estimate has been good for RETURN_TIME, the loop closes from the torque of that
+    moment. Both are reported as events, "plate_lost" and "plate_back". The law looks at the plate itself, so that a
+    plate which fails does not stop the arm (``uses_wrench`` is False).
 
     Attributes:
         desired: The law whose torque is followed.
         plate: The estimate.
         compensator: What is made of the torque error.
         closed: Whether the plate closes the loop now.
+        lost_for: Why the plate was lost since the start, of all losses together; NONE where it was not.
         correction: x [N m or N], shape (n,).
     """
 
@@ -219,7 +226,9 @@ class TorqueLoop:
         self.correction, self._faded_from = np.zeros(n), np.zeros(n)
         self._rest = 1.0 - self.feedforward
         self.closed, self._begun, self._fresh = True, False, True
-        self._bad = self._good = self._fade = 0
+        self.lost_for = EstimateFlag.NONE
+        self._budget, self._bridged = Budget(BRIDGED_TICKS, GOOD_TICKS_PER_BAD), False
+        self._good = self._fade = 0
         self._news: list[tuple[str, str]] = []
 
     @property
@@ -260,7 +269,8 @@ class TorqueLoop:
         other._first_torque = self._first_torque
         other.correction[:], other._faded_from[:] = self.correction, self._faded_from
         other.closed, other._begun, other._fresh = self.closed, self._begun, self._fresh
-        other._bad, other._good, other._fade = self._bad, self._good, self._fade
+        other.lost_for, other._budget, other._bridged = self.lost_for, copy(self._budget), self._bridged
+        other._good, other._fade = self._good, self._fade
         return other
 
     def reset(self, sample: Sample) -> None:
@@ -284,7 +294,9 @@ class TorqueLoop:
             self._bare = None
         self._first_torque = sample.tau.copy() if self._start == "effort" and measured else None
         self.closed, self._begun, self._fresh = True, False, True
-        self._bad = self._good = self._fade = 0
+        self.lost_for, self._bridged = EstimateFlag.NONE, False
+        self._budget.clear()
+        self._good = self._fade = 0
         self._news.clear()
 
     def torque(self, sample: Sample, time: float) -> Array:
@@ -305,7 +317,8 @@ class TorqueLoop:
         if not self._begun:
             self._begin(tau)
         if self.closed and usable:
-            self._bad = 0
+            self._budget.good()
+            self._bridged = False
             if self._fresh:  # only now is there an error that the compensator can start from
                 self._fresh = False
                 self.compensator.start_from(self.correction, error)
@@ -319,7 +332,7 @@ class TorqueLoop:
 
     def limited(self, cut: Array) -> None:
         """Tell the compensator, and the law inside, of a torque that was cut; shape (n,) [N m or N]."""
-        if self.closed and not self._bad:
+        if self.closed and not self._bridged:
             self.compensator.limited(cut)
         if self._listener is not None:
             self._listener.limited(cut)
@@ -336,12 +349,13 @@ class TorqueLoop:
 
     def _lose(self) -> None:
         """Bridge a tick without an estimate, or begin to fall back."""
-        self._bad += 1
-        if self._bad <= BRIDGED_TICKS:
+        self._bridged = True
+        if not self._budget.bad():
             return
         self.closed, self._fade, self._good = False, 0, 0
         self._faded_from[:] = self.correction
-        self._news.append(("plate_lost", f"{self.plate.reason}; going on without torque feedback"))
+        self.lost_for |= self.plate.flags
+        self._news.append(("plate_lost", self.plate.reason))
 
     def _fall_back(self, wanted: Array, usable: bool) -> None:
         """Fade the correction out; close the loop again where the estimate has been good for long enough."""
@@ -352,9 +366,10 @@ class TorqueLoop:
         self._good = self._good + 1 if usable else 0
         if self._good < self._return_ticks:
             return
-        self.closed, self._fresh, self._bad = True, False, 0
+        self.closed, self._fresh, self._bridged = True, False, False
+        self._budget.clear()
         self.compensator.start_from(self.correction, self._error)
-        self._news.append(("plate_back", "the plate's estimate is good again; torque feedback goes on"))
+        self._news.append(("plate_back", "the plate's estimate is good again; torque feedback resumes"))
 
 
 class TorqueSignal:

@@ -5,10 +5,13 @@ same motion,
 
 .. math:: τ_d = τ_{ID}(q, \dot q, \ddot q) - g(q) + A(q) \big( w - w_{model}(q, \dot q, \ddot q) \big).
 
-Where the plate reads what the model says, the joints feel what inverse dynamics says; any other wrench acts on the
-bodies that a joint carries, and A(q) projects it on the joint's axis. This is what the specification here computes. The
-native kernel (native/dynamics/base_torques.hpp) computes the same link by link, with (F_d, M_d) = w − w_g(q) and the
-sums over the links j that joint i does not carry:
+Where the plate reads what the model says, the joint torques equal those of inverse dynamics; any other wrench acts on
+the bodies that a joint carries, and A(q) projects it on the joint's axis. This is what the specification here computes.
+B q̈ and C q̇ of [Morel2000] have no line of their own in it: with w_g the model's wrench at rest, their sum is
+A (w_model − w_g) − (τ_ID − g). Term by term they are in sensing/plate/joint_analyzer.py.
+
+The native kernel (native/dynamics/base_torques.hpp) computes the same link by link, with (F_d, M_d) = w − w_g(q) and
+the sums over the links j that joint i does not carry:
 
 .. math:: τ_i = z_i^T \Big[ M_d^{O_i} - \sum_j
           \big( I_j \dot ω_j + ω_j × I_j ω_j + O_iG_j × m_j \dot V_{G_j} \big) \Big], \qquad

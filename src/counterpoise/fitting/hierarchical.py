@@ -161,19 +161,7 @@ class HierarchicalPosterior:
         Args:
             rare: Own unknowns that may be much larger than they usually are.
         """
-        width = self.sizes.shape[1]
-        found: list[tuple[Array, ...]] = []
-        for kind in rare:
-            usual = self.sizes[:, kind.column]
-            joints = np.flatnonzero(kind.sizes > usual)
-            places = len(self.shared) + joints * width + kind.column
-            sizes = usual[joints], kind.sizes[joints]
-            gains, _, variances = _two_sizes(self.mean[places], np.diag(self.covariance)[places], *sizes)
-            share = kind.share_after(gains, variances / sizes[1] ** 2)
-            found.append((places, *sizes, np.full(len(places), share)))
-        places, usual, large, share = (
-            (np.concatenate(parts) for parts in zip(*found, strict=True)) if found else [np.zeros(0)] * 4
-        )
+        places, usual, large, share = self._perhaps_large(rare)
         if not len(places):
             return Moments(self.evidence, self.mean, self.covariance)
         own = self.covariance[np.ix_(places, places)]
@@ -192,14 +180,30 @@ class HierarchicalPosterior:
         weights = np.exp(likely - evidence)
         average = weights @ mean
         away = mean - average
-        spread = np.tensordot(weights, covariance, 1) + (weights[:, None] * away).T @ away
+        widened = np.tensordot(weights, covariance, 1) + (weights[:, None] * away).T @ away - own
         # Beside these unknowns all others keep what they are for given values of them.
-        along = np.linalg.solve(own, self.covariance[places]).T
+        carried = np.linalg.solve(own, self.covariance[places]).T
         return Moments(
             self.evidence + evidence,
-            self.mean + along @ (average - self.mean[places]),
-            self.covariance + along @ (spread - own) @ along.T,
+            self.mean + carried @ (average - self.mean[places]),
+            self.covariance + carried @ widened @ carried.T,
         )
+
+    def _perhaps_large(self, rare: Sequence[Rare]) -> tuple[npt.NDArray[np.int64], Array, Array, Array]:
+        """Return where in the mean the unknowns stand that may be large, their two sizes, and how often they are."""
+        width = self.sizes.shape[1]
+        every, sizes = [np.zeros(0, dtype=np.int64)], [np.zeros((3, 0))]
+        for kind in rare:
+            usual = self.sizes[:, kind.column]
+            joints = np.flatnonzero(kind.sizes > usual)
+            places = len(self.shared) + joints * width + kind.column
+            two = usual[joints], kind.sizes[joints]
+            gains, _, variances = _two_sizes(self.mean[places], np.diag(self.covariance)[places], *two)
+            share = kind.share_after(gains, variances / two[1] ** 2)
+            every.append(places)
+            sizes.append(np.array([*two, np.full(len(places), share)]))
+        usual, large, shares = np.concatenate(sizes, axis=1)
+        return np.concatenate(every), usual, large, shares
 
 
 def _two_sizes(value: Array, variance: Array, usual: Array, large: Array) -> tuple[Array, Array, Array]:

@@ -115,7 +115,7 @@ def filtered(values: Array, dt: float, cutoff: float | None, derivative: int = 0
     Args:
         values: Finite, evenly sampled channels, shape (k, m).
         dt: Time between two rows [s].
-        cutoff: Frequency at which half of a wave passes [Hz]; None lets all pass.
+        cutoff: Frequency at which the low-pass has gain 1/2 (−6 dB) [Hz]; None lets all pass.
         derivative: How often to differentiate: 0, 1 or 2.
 
     Returns:
@@ -175,7 +175,7 @@ def smoothed(time: Array, values: Array, cutoff: float | None, derivative: int =
     Args:
         time: Increasing times [s], shape (k,).
         values: Channels, shape (k, m); values that are not finite are bridged for the filter, and NaN in the result.
-        cutoff: Frequency at which half of a wave passes [Hz]; None lets all pass.
+        cutoff: Frequency at which the low-pass has gain 1/2 (−6 dB) [Hz]; None lets all pass.
         derivative: How often to differentiate: 0, 1 or 2.
 
     Raises:

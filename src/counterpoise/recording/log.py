@@ -291,7 +291,7 @@ class Log(PublishedData):
         """Return the log with q, dq, tau and wrench smoothed without delay; see :mod:`.filters` for the filter.
 
         Args:
-            cutoff: Frequency at which half of a wave passes [Hz].
+            cutoff: Frequency at which the low-pass has gain 1/2 (−6 dB) [Hz].
 
         Raises:
             InputError: A bad cutoff.
@@ -305,7 +305,7 @@ class Log(PublishedData):
         """Return the log with dq taken from q, smoothed and differentiated without delay; see :mod:`.filters`.
 
         Args:
-            cutoff: Frequency at which half of a wave passes [Hz].
+            cutoff: Frequency at which the low-pass has gain 1/2 (−6 dB) [Hz].
 
         Raises:
             InputError: A bad cutoff.

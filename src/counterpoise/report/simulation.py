@@ -178,7 +178,10 @@ def _verdict(run: SimulatedRun) -> VerdictBox:
     cut = [joint.name for joint in run.joints if joint.saturated]
     details = [f"Held back by the effort limit at times: {', '.join(cut)}."] if cut else []
     if report.held_ticks:
-        details.append(f"On {report.held_ticks} ticks the torque was held for want of a good sample.")
+        details.append(f"On {report.held_ticks} ticks the torque was held for want of a good sample or torque.")
+    lost = report.plate_text()
+    if lost:
+        details.append(f"{lost[0].upper()}{lost[1:]}.")
     if report.fault:
         return VerdictBox("bad", f"Stopped by a fault: {report.fault.name.lower().replace('_', ' ')}", tuple(details))
     if run.interrupted:
@@ -192,6 +195,8 @@ def _verdict(run: SimulatedRun) -> VerdictBox:
             headline,
             (*details, "Their error is a large part of the motion asked for: friction or gravity beats the gains."),
         )
+    if lost:
+        return VerdictBox("doubtful", "Completed, for a time without torque feedback from the plate", tuple(details))
     moving = [joint for joint in run.joints if joint.motion > 0.0] or list(run.joints)
     worst = max(moving, key=lambda joint: joint.rms)
     rule = f"Largest rms error: {1e3 * worst.rms:.3g} mrad (mm for a linear joint), {worst.name}."

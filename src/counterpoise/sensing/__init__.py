@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from .plate.sensor_calibration import calibrate_sensor as calibrate_sensor
     from .plate.sensor_calibration import load_sensor_calibration as load_sensor_calibration
     from .plate.sensor_calibration import parameter_root as parameter_root
+    from .plate.torque_estimate import EstimateFlag as EstimateFlag
     from .plate.torque_estimate import TorqueEstimate as TorqueEstimate
     from .plate.variance import Uncertainty as Uncertainty
     from .plate.wrench_check import JointSummary as JointSummary
@@ -118,6 +119,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "plate.recording_verdict": ("used_plate",),
         "plate.sensor": ("FORMS",),
         "plate.sensor_calibration": ("parameter_root",),
+        "plate.torque_estimate": ("EstimateFlag",),
         "plate.wrench_check": ("JointSummary", "WrenchCheck"),
         "plate.wrench_frame": ("Mounting", "checked_pose", "split"),
         "wrist_sensor": ("tool_columns",),

@@ -150,7 +150,7 @@ def refuse_large_gain(robot: Robot, q_gain: Array, kp: Array, kd: Array) -> None
     except ModelError as error:
         reason = str(error)
     if not reason and not np.all(np.linalg.eigvalsh(matrices)[:, 0] > 0.0):
-        reason = f"the masses of '{robot.name}' do not give every joint an inertia"
+        reason = f"by the masses of '{robot.name}' some joint moves no inertia"
     if reason:
         warnings.warn(
             f"the stability bound of q_gain is not known: {reason}. Begin with a small gain and watch for oscillation",
@@ -172,8 +172,8 @@ def refuse_large_gain(robot: Robot, q_gain: Array, kp: Array, kd: Array) -> None
         factor = stable_factor(worst, q_gain, kp, kd)
         raise InputError(
             f"with q_gain up to {q_gain.max():g}/s the coupled joints of '{robot.name}' become unstable at "
-            f"{factor:.2g} times these gains, so at most {SAFE_SHARE * factor:.2g} times them are accepted, although "
-            "each joint by itself would bear more. Lower q_gain or raise K_d"
+            f"{factor:.2g} times these gains, so at most {SAFE_SHARE * factor:.2g} times them is accepted; a joint by "
+            "itself would be stable with more. Lower q_gain or raise K_d"
         )
 
 

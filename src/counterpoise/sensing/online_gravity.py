@@ -91,7 +91,7 @@ class OnlineGravity:
         if method == "recursive":
             given = [name for name, value in gains.items() if value is not None]
             if given:
-                raise InputError(f"{', '.join(given)} belong to the published laws; method='recursive' has none")
+                raise InputError(f"method='recursive' takes no {', '.join(given)}: only the published laws do")
             self.estimator = RecursiveGravity(
                 robot,
                 self.dt,

@@ -309,7 +309,7 @@ class PayloadEstimate(PublishedData):
             known = ", ".join(f"{one.text} = {one.value:.3g} ± {one.std:.2g} kg m" for one in self.combinations)
             told = f"a load whose mass is not known; {known}"
         else:
-            told = "a load of which the joints feel nothing more"
+            told = "a load of which the joint torques show neither mass nor place"
         advice = f". {self.advice}" if self.advice else ""
         return f"{told}, on {where}{advice}"
 
@@ -579,7 +579,7 @@ def _mixture(places: Places, share: Array, mass: Array, moment: Array, covarianc
 
 def _advice(places: Places, place: int, mass_known: bool, links: int, weighed: bool, like_weight: float) -> str:
     if like_weight < LIKELY_WEIGHT:
-        return f"with {1.0 - like_weight:.0%} a touch or a cable and no weight; more poses decide"
+        return f"with {1.0 - like_weight:.0%} probability this is a touch or a cable, not a weight; more poses decide"
     if not mass_known and not weighed and not places.mass_felt[place]:
         link = places.links[place]
         return f"no joint torque depends on the mass of a load on {link}; a plate under the base would weigh it"

@@ -255,7 +255,10 @@ def _turned_mount(pose: Array, gravity: Array, force: Array, reads: WristReads |
         if best is None or gained > best[0]:
             best = gained, right.T @ np.diag([1.0, 1.0, last]) @ left.T
     if best is None or (reads is None and spread[2] < LEAST_SPREAD):
-        raise InputError("the orientations lie in one plane, where sign and mount look alike; give reads")
+        raise InputError(
+            "the orientations lie in one plane: the reading's sign cannot be distinguished from the mounting there; "
+            "give reads="
+        )
     return transform(pose[:3, :3] @ best[1].T, pose[:3, 3])
 
 
@@ -339,7 +342,7 @@ def _calibration(robot: Robot, link: str, solved: _Solved, reads: WristReads | N
     hidden = [name for name, known in shown.items() if not known]
     if hidden:
         told.append(f"Not shown by these orientations: {', '.join(hidden)}.")
-    told.append("The tool's moments of inertia are not fitted: fast turns leave a moment over.")
+    told.append("The tool's moments of inertia are not fitted: in fast turns a part of the moment remains.")
     return WristCalibration(
         robot=robot,
         link=link,

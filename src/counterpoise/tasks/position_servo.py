@@ -167,13 +167,13 @@ class _Joint:
         spread = float(np.ptp(self.stands_off))
         if spread > MOST_DROOP:
             return (
-                f"its distance from the goal changes by {spread:.3g} rad or m from pose to pose, more than any droop; "
-                "look for a sign, unit or order of goals that is not the positions'"
+                f"its distance from the goal changes by {spread:.3g} rad or m from pose to pose, too much for a "
+                "droop under load; check that goals have the sign, unit and joint order of the positions"
             )
         A = np.column_stack(columns)
         scale = np.maximum(np.linalg.norm(A, axis=0), 1e-300)
         if np.linalg.cond(A / scale) > 1e6:
-            return f"its load changes by {np.ptp(self.load):.3g} N m or N only; take poses that load it differently"
+            return f"its load changes by only {np.ptp(self.load):.3g} N m or N; take poses that load it differently"
         x = np.linalg.lstsq(A / scale, self.stands_off, rcond=None)[0] / scale
         left = self.stands_off - A @ x
         variance = float(left @ left) / (len(left) - A.shape[1])
@@ -181,13 +181,13 @@ class _Joint:
         compliance, unsure = float(x[0]), float(std[0])
         if compliance < -2.0 * unsure:
             return (
-                f"it stands off its goal against its load ({compliance:.3g} ± {unsure:.2g} rad or m per N m or N); "
-                "look for a sign of goal, position or gravity that is turned round"
+                f"it leaves its goal against the direction of its load ({compliance:.3g} ± {unsure:.2g} rad or m per "
+                "N m or N); check the sign of goal, position and gravity"
             )
         if not compliance > 0.0 or unsure > SURE * compliance:
             return (
-                f"its give is {compliance:.3g} ± {unsure:.2g} rad or m per N m or N, too unsure; take more poses that "
-                "load it differently, from both sides"
+                f"its compliance of {compliance:.3g} ± {unsure:.2g} rad or m per N m or N is too uncertain; take more "
+                "poses that load it differently, from both sides"
             )
         kp = 1.0 / compliance
         return {

@@ -87,7 +87,7 @@ def test_a_turned_sign_is_told() -> None:
     """With gravity upside down the joints stand off against their load, and the message says where to look."""
     log = drooping_log(ROBOT, POSES, KP)
     upside_down = ROBOT.mounted(gravity=(0.0, 0.0, 9.81))
-    with pytest.raises(InputError, match=r"joint 'joint2': it stands off its goal against its load.*sign"):
+    with pytest.raises(InputError, match=r"joint 'joint2': it leaves its goal against the direction of its load.*sign"):
         identify_stiffness(upside_down, log)
 
 

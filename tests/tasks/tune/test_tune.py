@@ -275,7 +275,7 @@ def test_structural_frequency_is_that_of_the_gear() -> None:
     assert pd.joints[0].structural_frequency == pytest.approx(50.0, rel=0.1)
     bandwidth = pd.joints[0].limits[0]
     assert bandwidth.chosen == pytest.approx(0.75 * bandwidth.limit) and bandwidth.chosen < 5.0
-    assert "cannot be had" in pd.joints[0].notes[0]
+    assert "cannot be reached" in pd.joints[0].notes[0]
     assert pd.as_data()["joints"][0]["structural_frequency"] == pd.joints[0].structural_frequency
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from types import SimpleNamespace
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import pytest
 
 import counterpoise as cp
-from counterpoise.control import Plant, plate_of
+from counterpoise.control import Law, Plant, plate_of
 from counterpoise.plants import ArmConfig, Encoder, OneLink, SingleJoint, Timing, preset
 from counterpoise.recording import Sample, SampleFlag
 from counterpoise.tasks import (
@@ -159,33 +159,81 @@ def test_an_arm_without_a_watchdog_can_be_tuned_freely() -> None:
     assert task.rms(found.tuning.gains) > 0.0
 
 
+class Failing(SingleJoint):
+    """Its plate is gone, or at the end of its range, from 1.5 s on."""
+
+    kind, until = "", 0.0
+
+    def read(self) -> Sample:
+        seen = super().read()
+        if not self.kind or seen.wrench is None or not 1.5 < seen.time < self.until:
+            return seen
+        return replace(seen, wrench=None) if self.kind == "gone" else replace(seen, flags=SampleFlag.WRENCH_SATURATED)
+
+
+class Thorough(LawGains):
+    """Gains of a law that lets the sensor's own estimate judge."""
+
+    def laws(self, *args: Any, **settings: Any) -> tuple[Law, ...]:
+        return super().laws(*args, **settings, thorough=True)
+
+
 def test_a_probe_without_its_plate_does_not_speak_for_gains() -> None:
     """Lost for good it ends the tuning; at the end of its range it counts as oscillation; a short gap does no harm."""
     made = preset("puma550").single_joint()
 
-    class Failing(SingleJoint):
-        kind, until = "", 0.0
-
-        def read(self) -> Sample:
-            seen = super().read()
-            if not self.kind or seen.wrench is None or not 1.5 < seen.time < self.until:
-                return seen
-            return (
-                replace(seen, wrench=None) if self.kind == "gone" else replace(seen, flags=SampleFlag.WRENCH_SATURATED)
-            )
-
     gains = LawGains("bsc", made.joint_names, [1094.0], [63.0], [0.0], [60.0])
 
-    def probed(kind: str, until: float) -> Probed:
+    def probed(kind: str, until: float, gains: LawGains = gains) -> tuple[Probed, float]:
         plant = Failing(made.link, made.config)
         plant.kind, plant.until = kind, until
-        return Prober(lambda: Rig(plant, plant.robot), 0, RULE).probe(gains, "move", 5.0)
+        prober = Prober(lambda: Rig(plant, plant.robot), 0, RULE)
+        return prober.probe(gains, "move", 5.0), prober.without_plate
 
-    assert probed("", 9.0).stable and probed("gone", 1.55).stable
+    shown, away = probed("", 9.0)
+    assert shown.stable and away == 0.0
+    shown, away = probed("gone", 1.55)
+    # 50 ms of which five ticks are bridged, then the 0.1 s for which it must be good
+    assert shown.stable and away == pytest.approx(0.05 - 5 * made.dt + 0.1, abs=3 * made.dt)
     with pytest.raises(cp.SafetyError, match="without the plate: the sample has no plate reading"):
         probed("gone", 9.0)
-    shown = probed("full", 9.0)
-    assert not shown.stable and "end of its range" in shown.reason
+    thorough = Thorough(*(getattr(gains, field.name) for field in fields(gains)))
+    for judged in (gains, thorough):
+        shown, _ = probed("full", 9.0, judged)
+        assert not shown.stable and shown.strayed and "end of its range" in shown.reason
+
+
+def test_a_task_without_its_plate_says_nothing_of_its_gains() -> None:
+    """Neither its error nor its friction: a plate that is lost for long ends both with words."""
+    made = preset("puma550").single_joint()
+    gains = LawGains("bsc", made.joint_names, [1094.0], [63.0], [0.0], [60.0])
+
+    def rig() -> Rig:
+        plant = Failing(made.link, made.config)
+        plant.kind, plant.until = "gone", 99.0
+        return Rig(plant, plant.robot)
+
+    with pytest.raises(cp.SafetyError, match="without the plate: the sample has no plate reading"):
+        TriangleTask(rig, period=2.0).rms(gains)
+    with pytest.raises(cp.SafetyError, match="without the plate: the sample has no plate reading"):
+        learned_friction(rig, gains)
+
+
+def test_tuning_says_for_how_long_the_plate_was_lost() -> None:
+    """A gap that is too short to spoil a probe is a note of the joint, in seconds of all its experiments."""
+    made = preset("puma550").single_joint()
+
+    def rig() -> Rig:
+        plant = Failing(made.link, made.config)
+        plant.kind, plant.until = "gone", 1.55
+        return Rig(plant, plant.robot)
+
+    rule = TuningRule(resolution=0.5)
+    position = LawGains("bsc", made.joint_names, [1094.0], [63.0], [0.0], [0.0])
+    (joint,) = tuned(rig, "bsc", rule=rule, position=position).joints
+    (note,) = [text for text in joint.notes if "torque feedback was lost" in text]
+    seconds = float(note.split("lost for ")[1].split()[0])
+    assert seconds == pytest.approx(0.14 * joint.probes, rel=0.3)
 
 
 def test_friction_is_learned_across_gaps_of_the_plate() -> None:

@@ -157,7 +157,9 @@ class HybridForce:
         self._fall_speed = number_of(fall_speed, "fall_speed", "m/s")
         if not self._stiffness > 0.0:
             named = self.direction.tolist()
-            raise InputError(f"the impedance has no stiffness along {named}; the approach needs some")
+            raise InputError(
+                f"the impedance has no stiffness along {named}, the direction of the approach; give it some"
+            )
         self.phase: Phase = "approach"
         self.commanded = 0.0
         self._events: list[tuple[str, str]] = []

@@ -243,8 +243,8 @@ class Impedance:
         """Say which joint asks for less damping, and what helps."""
         name = self.robot.joint_names[joint]
         if self.robot.rotor_inertia_known[joint]:
-            why = f"the rotor of joint '{name}' bears {factor:.0%} of the damping; all of it is scaled down to that"
-            return f"{why}. A softer spring needs less, a shorter period bears more"
+            why = f"the rotor of joint '{name}' allows {factor:.0%} of the damping; all of it is scaled down to that"
+            return f"{why}. A softer spring needs less damping, a shorter period allows more"
         why = f"the rotor of joint '{name}' is unknown; the damping is scaled down to {factor:.0%}, as of the soft law"
         return f"{why}. State the rotor (rotor_inertia), or take a softer spring, which needs less"
 

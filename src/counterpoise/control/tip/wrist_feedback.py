@@ -139,7 +139,7 @@ class WristFeedback:
             return
         self.lost = lost
         self._news.append(
-            ("wrist_lost", "the wrist sensor gives nothing usable; the force goes on without it")
+            ("wrist_lost", "the readings of the wrist sensor cannot be used; force control goes on without them")
             if lost
             else ("wrist_back", "the wrist sensor gives readings again")
         )

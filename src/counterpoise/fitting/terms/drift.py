@@ -25,7 +25,7 @@ class DriftTerm(ActuatorTerm):
     label = "drifts"
     summary = "an offset that grows with the time since the recording began"
     units = ("N m/s", "N/s")
-    motion_only = True
+    motion_only = True  # poses have no clock
 
     def spread(self, scales: Scales) -> Array:
         """Return what makes up the whole effort in DURATION, shape (n,)."""

@@ -19,7 +19,7 @@ whether friction of this shape is there."""
 
 @registered
 class StribeckTerm(DryFrictionTerm):
-    """F_s exp(−(u/v_s)²) tanh(u/v₀), with v_s = STRIBECK_SPEED ([Canudas1995]): what friction at rest is larger by."""
+    """F_s exp(−(u/v_s)²) tanh(u/v₀), with v_s = STRIBECK_SPEED ([Canudas1995]): the excess of friction near rest."""
 
     name = "stribeck"
     number = 12

@@ -14,10 +14,10 @@ are those before it, on a tree also every other branch. [Patent] states the same
 its base: there the brackets have a minus in front, and with it the sum needs a **plus**. A minus inside as well is
 wrong by the whole sum twice over.
 
-The first term is A(q) w_d with A = Jᵀ at the base origin ([Morel2000], eqs. (13), (14)); the others are B(q) q̈ and
-C(q, q̇) q̇ (eqs. (15)–(20)). All terms together are :meth:`Robot.base_torques <counterpoise.Robot.base_torques>` of
-w_d plus the model's gravity wrench, which computes them by an identity and natively; here any subset is computed link
-by link, in NumPy.
+The first term is A(q) w_d with A = Jᵀ at the base origin ([Morel2000], eqs. (13), (14)); the subtracted sum is
+B(q) q̈ + C(q, q̇) q̇ (eqs. (15)–(20)). All terms together are
+:meth:`Robot.base_torques <counterpoise.Robot.base_torques>` of w_d plus the model's gravity wrench, which computes them
+by an identity and natively; here any subset is computed link by link, in NumPy.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def link_wrenches(tree: Tree, poses: BodyPoses, dq: Array, ddq: Array, terms: Te
     omega, alpha = motion.omega, motion.alpha
     com = np.divide(tree.first_moment, tree.mass[:, None], out=np.zeros((tree.bodies, 3)), where=tree.mass[:, None] > 0)
     arm = (poses.rotation @ com[None, :, :, None])[..., 0]
-    acceleration = (
+    acceleration = (  # motion.acceleration has −g in it: take it out
         motion.acceleration + tree.gravity_base + np.cross(alpha, arm) + np.cross(omega, np.cross(omega, arm))
     )
     about_com = tree.inertia - tree.mass[:, None, None] * (

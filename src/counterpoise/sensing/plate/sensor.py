@@ -1,7 +1,9 @@
 """The base sensor: joint torques from the six-axis plate under a robot, in three forms.
 
 Two stages, as the patent draws them: the gravity compensator takes the weight off the base wrench, the joint analyzer
-takes off what the links that are not distal need for their motion and projects the rest on the joint's axis.
+takes off what the links that are not distal need for their motion and projects the rest on the joint's axis. With all
+terms and the model's gravity, the usual case, ``Robot.base_torques`` does both stages at once; the two classes run for
+a table of gravity and for a subset of the terms.
 
 ========== ====================================================================================== ==================
 form       w_d, which the joint analyzer starts from                                                source
@@ -121,7 +123,7 @@ class BaseSensor:
         self._online = OnlineEstimate(self, self._settings)
         self._prepare()
 
-    # ------------------------------------------------------------------------------------------------ what it is told
+    # --------------------------------------------------------------------------------------------------------- Settings
 
     def tare(
         self,
@@ -255,7 +257,7 @@ class BaseSensor:
         self._prepare()
         return generator
 
-    # ------------------------------------------------------------------------------------------------ what it answers
+    # ---------------------------------------------------------------------------------------------------------- Results
 
     def forms(self) -> tuple[str, ...]:
         """Return the forms that can be computed now, the one that "auto" picks first."""
@@ -353,24 +355,25 @@ class BaseSensor:
             PhysicalConsistencyError: A motion is given and a link has an inertia that no real body has.
         """
         used = self.resolved_form(form)
-        frame = self._frames.get(used)
-        if frame is None:
-            frame = self._frames[used] = np.vstack([self.frame.to_base, self.offset(used)])
+        reading_to_wrench = self._readings_to_wrenches.get(used)
+        if reading_to_wrench is None:
+            reading_to_wrench = np.vstack([self.frame.to_base, self.offset(used)])
+            self._readings_to_wrenches[used] = reading_to_wrench
         if self.analyzer.terms == Term.ALL and used == "tared":
-            torques = self.robot.base_torques(q, wrench, out=out, frame=frame)
+            torques = self.robot.base_torques(q, wrench, out=out, frame=reading_to_wrench)
             # base_torques subtracts the model's weight, which the tare has done already. It is affine in the wrench,
             # and its value without any, -A(q) w_g(q), is that weight.
             torques -= self.robot.base_torques(q, NO_WRENCH)
             return torques
         if self.analyzer.terms == Term.ALL and isinstance(self.compensator.generator, ModelGravityWrench):
-            return self.robot.base_torques(q, wrench, dq, ddq, out, frame=frame)
+            return self.robot.base_torques(q, wrench, dq, ddq, out, frame=reading_to_wrench)
         positions = as_rows(q, "q", self.robot.joint_names)
         readings = as_rows(wrench, "wrench", WRENCH_COMPONENTS)
         refuse_wrench_shape(readings, positions)
         if out is not None:
             check_out(out, positions.shape, [readings])
         # Dot products of rows, not a matrix product: a row's bytes must not depend on how many there are.
-        dynamic = np.einsum("...j,ij->...i", readings, frame[:6]) - frame[6]
+        dynamic = np.einsum("...j,ij->...i", readings, reading_to_wrench[:6]) - reading_to_wrench[6]
         if used == "tared":
             return self.analyzer.torques(positions, dynamic, out=out)
         return self.analyzer.torques(positions, self.compensator.dynamic_wrench(positions, dynamic), dq, ddq, out)
@@ -404,7 +407,7 @@ class BaseSensor:
         tared = "tared" if self.tare_state is not None else "untared"
         return f"<BaseSensor under '{self.robot.name}', reads {self.frame.reads}, {tared}>"
 
-    # --------------------------------------------------------------------------------------------------- how it does it
+    # --------------------------------------------------------------------------------------------------- Implementation
 
     def offset(self, form: str) -> Array:
         """Return what a form subtracts from X · reading besides gravity [N, N m], shape (6,)."""
@@ -423,7 +426,7 @@ class BaseSensor:
             "tared": tared,
         }
         self._forms = tuple(form for form, ready in able.items() if ready)
-        self._frames: dict[str, Array] = {}  # by form, as base_torques takes it
+        self._readings_to_wrenches: dict[str, Array] = {}  # by form, shape (7, 6), the frame= of base_torques
 
     def std_of(self, q: Array, form: str, acceleration: Array | None, since: float, includes_gravity: bool) -> Array:
         """Return standard deviations of a resolved form, ``since`` seconds after the tare."""

@@ -320,7 +320,7 @@ class SensorCalibration(PublishedData):
         straight = plate_readings(log) - self.drift * self._away(log, temperature)[:, None]
         rows = increasing(log.time)
         if len(rows) == 0:
-            raise InputError("no sample of the log has a time; the lag cannot be taken off")
+            raise InputError("no sample of the log has a time; the lag cannot be removed")
         time = log.time[rows]
         wanted = log.time + self.lag
         wanted = np.where((wanted < time[0]) | (wanted > time[-1]), np.nan, wanted)

@@ -1,4 +1,4 @@
-"""The tare: what the plate reads before a task, and how far from its pose the tared forms are honest."""
+"""The tare: what the plate reads before a task, and how far from its pose the tared forms are valid."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def taken(
 def model_range(tare: Tare, variance: TorqueVariance, generator: GravityWrench) -> Array:
     """Return how far each joint may leave the tare when the model's gravity difference is subtracted, shape (n,).
 
-    Multiples of the kinematic range are tried. One is honest while the standard deviation that the model's covariance
+    Multiples of the kinematic range are tried. One is valid while the standard deviation that the model's covariance
     leaves, one joint moved by it or all of them, stays within what eq. (23) is wrong by at its own range
     ([Morel2000], eq. (23): A(q) [w_g(q) − w_g(q_tare)]).
     """

@@ -303,7 +303,7 @@ class Floating:
         result = self._check.run(progress, until=lambda _: self._stopping, then="keep")
         recording = self._check.recording
         if recording is None:
-            raise InputError("the check left no loop to go on with")
+            raise InputError("the check ended before it made a control loop; the arm was not let go")
         loop, floats = recording.loop, False
         try:
             self._result = result

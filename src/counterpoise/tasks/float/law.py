@@ -363,7 +363,7 @@ class FloatLaw:
         usual = np.where(turns, SLIDE_ROTARY, SLIDE_LINEAR)
         way = gain(usual if settings.yields is None else settings.yields, "yields", n)
         if not np.all(way > 0.0):
-            raise InputError(f"yields is {way.tolist()}; expected ways above 0 [rad or m]")
+            raise InputError(f"yields is {way.tolist()}; expected distances above 0 [rad or m]")
         self._slide = Slide(way)
         self._softer = gain(softer, "softer", n, most=1.0)
         self._least_speed = frozen(np.where(turns, LEAST_ROTARY, LEAST_LINEAR))
@@ -440,7 +440,10 @@ class FloatLaw:
         loads = ", ".join(f"{mass:.2g} kg on '{link}'" for link, mass in worst.items())
         units = position_units(self.robot)
         ways = ", ".join(f"'{self.robot.joint_names[j]}' {self._near[j]:.2g} {units[j]}" for j in joints)
-        return f"the check cannot show loads of up to {loads}; held when pulled as by these for: {ways}"
+        return (
+            f"loads of up to {loads} may go unnoticed by the check; a joint that moves as if they pulled it is held "
+            f"after: {ways}"
+        )
 
     def _fit(self, q: Array) -> None:
         """Fit gains, damping and cushions to the inertias at q [rad or m], shape (n,)."""
@@ -553,7 +556,7 @@ class FloatLaw:
             self._load_watch.suspect(load.joint)
             hold.catch(q, load.holding)
             if not hold.can_bear(load.holding):
-                self._end(pulled, "that is more than the hold can carry")
+                self._end(pulled, "holding such a load takes more torque than the hold may use")
         elif self.hold_when_released and self._still_watch.still(time, q):
             hold.catch(q)
 

@@ -477,7 +477,7 @@ def smooth(time: Array, q: Array, *, cutoff: float | None, most_moved: npt.Array
     Args:
         time: Increasing times [s], shape (k,).
         q: Positions [rad or m], shape (k, n).
-        cutoff: Lowest frequency at which half of a wave passes [Hz]; None smooths nothing.
+        cutoff: Lowest frequency at which the low-pass may have gain 1/2 (−6 dB) [Hz]; None smooths nothing.
         most_moved: How far a joint may be moved [rad or m], shape (n,) or one number.
         rate: Rows per second of the result [Hz].
 

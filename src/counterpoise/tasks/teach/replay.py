@@ -334,8 +334,8 @@ class Replay:
         _refuse_wider_limits(plan, safety)
         if safety.settings.blend_time > LEAD:
             raise InputError(
-                f"the filter's blend_time is {safety.settings.blend_time:g} s; the arm moves after {LEAD:g} s, when "
-                "the law must be whole. Take a shorter blend_time"
+                f"the filter's blend_time is {safety.settings.blend_time:g} s; the arm moves after {LEAD:g} s, and "
+                "the law must be faded in by then. Take a shorter blend_time"
             )
         rows = np.unique(np.linspace(0, len(plan.asked.q) - 1, GAIN_POSES).astype(np.int64))
         poses = (plan.start, *plan.asked.q[rows])

@@ -20,7 +20,7 @@ from ...control import SignalSafe, Triangle, plate_of, soft_reach
 from ...errors import InputError, JointLimitError
 from ...foundation import Array
 from .gains import WITH_PLATE, WITHOUT_DERIVATIVE, LawGains, LawKind, TuningRule
-from .probe import MakeRig, tared_loop
+from .probe import MakeRig, refuse_lost_plate, tared_loop
 from .tuning import ShareDone, Tuning, tuned
 
 
@@ -50,7 +50,7 @@ class TriangleTask:
             settings: Passed on to base_sensor_control.
 
         Raises:
-            SafetyError: A fault ended the run.
+            SafetyError: A fault ended the run, or its plate was lost for a tenth of it.
         """
         rig, joint = self.make_rig(), self.joint
         plant, robot = rig.plant, rig.robot
@@ -62,7 +62,9 @@ class TriangleTask:
             loop = tared_loop(rig, sensor, TuningRule())
             reach = soft_reach(robot, gains.kp, gains.kd)
             loop.switch(gains.laws(rig, reference, sensor=sensor, reach=reach, **settings))
-            log = loop.run(self.periods * self.period, log=True).log
+            report = loop.run(self.periods * self.period, log=True)
+        refuse_lost_plate(report)
+        log = report.log
         if log is None:
             raise InputError("the run ended before anything was recorded")
         ticks = np.arange(round(self.period / plant.dt), round(self.periods * self.period / plant.dt))

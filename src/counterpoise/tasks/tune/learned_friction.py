@@ -12,7 +12,7 @@ from ...dynamics import Dahl
 from ...errors import InputError
 from ...foundation import Array
 from .gains import WITH_PLATE, LawGains, TuningRule
-from .probe import MakeRig, tared_loop
+from .probe import MakeRig, refuse_lost_plate, tared_loop
 
 AMPLITUDE = math.radians(0.5)
 """Of the move [rad or m]: wide enough that friction saturates between two reversals."""
@@ -54,7 +54,7 @@ def learned_friction(make_rig: MakeRig, gains: LawGains, joint: int = 0) -> Lear
 
     Raises:
         InputError: The law has no plate, or the joint did not move.
-        SafetyError: The plant failed.
+        SafetyError: The plant failed, or its plate was lost for a tenth of the move.
     """
     if gains.kind not in WITH_PLATE:
         raise InputError(f"friction is learned from the plate, and '{gains.kind}' uses none; tune 'bsc' first")
@@ -67,7 +67,9 @@ def learned_friction(make_rig: MakeRig, gains: LawGains, joint: int = 0) -> Lear
         loop = tared_loop(rig, sensor, TuningRule())
         reach = soft_reach(robot, gains.kp, gains.kd)
         loop.switch(gains.laws(rig, Triangle(swings, PERIOD), sensor=sensor, reach=reach))
-        log = loop.run(CYCLES * PERIOD, log=True).log
+        report = loop.run(CYCLES * PERIOD, log=True)
+    refuse_lost_plate(report)
+    log = report.log
     if log is None or log.wrench is None or log.sent is None:
         raise InputError("the move left no recording of the plate")
     driven = np.arange(round(0.25 * PERIOD / plant.dt), min(len(log), round(CYCLES * PERIOD / plant.dt)))
@@ -102,7 +104,7 @@ def fit_dahl(path: Array, friction: Array) -> tuple[Dahl, float]:
         if best is None or residual < best[0]:
             best = residual, float(presliding), np.asarray(solution, dtype=np.float64)
     if best is None or best[2][0] + best[2][1] <= 0.0:
-        raise InputError("the torque beyond what the plate feels does not oppose the motion: no friction was seen")
+        raise InputError("what is sent beyond the plate's torque does not oppose the motion: it is no friction")
     residual, presliding, (forward, backward, _) = best
     return Dahl(max(0.0, float(forward)), max(0.0, float(backward)), presliding), residual
 

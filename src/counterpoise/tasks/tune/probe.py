@@ -9,9 +9,8 @@ settles.
 
 from __future__ import annotations
 
-import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, NamedTuple
@@ -19,13 +18,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ...control import (
-    AT_ITS_END,
     PD,
     ControlLoop,
     Desired,
+    Law,
     Plant,
     RunReport,
     SignalSafe,
+    TorqueLoop,
     default_gains,
     plate_of,
     soft_reach,
@@ -34,7 +34,7 @@ from ...dynamics import position_units
 from ...errors import InputError, JointLimitError, SensorFaultError
 from ...foundation import Array, frozen
 from ...recording import Log, Sample, SampleFlag
-from ...sensing import BaseSensor
+from ...sensing import BaseSensor, EstimateFlag
 from ..rig import Rig
 from .gains import WITH_PLATE, LawGains, TuningRule
 
@@ -152,7 +152,7 @@ SETTLE_TIMES = (1.5, 4.0)
 """Times for which an arm that moved while the plate was tared is held before the next attempts [s]."""
 
 LOST = 0.1
-"""Share of a probe for which its plate may be away; what it shows of a torque loop's gains is then little."""
+"""Share of an experiment from which on a lost plate spoils it: it says too little of a torque loop's gains then."""
 UNUSABLE = SampleFlag.WRENCH_INVALID | SampleFlag.WRENCH_SATURATED
 """Flags of readings that the plate is not tared with."""
 
@@ -225,6 +225,7 @@ class Prober:
     Attributes:
         count: Probes made.
         seconds: Time they took by the plant's clock [s].
+        without_plate: Part of it in which torque feedback was lost [s].
     """
 
     def __init__(self, make_rig: MakeRig, joint: int, rule: TuningRule) -> None:
@@ -238,7 +239,7 @@ class Prober:
         self._make, self._joint, self._rule = make_rig, joint, rule
         self._home: float | None = None
         self._left: tuple[Plant, Array] | None = None
-        self.count, self.seconds = 0, 0.0
+        self.count, self.seconds, self.without_plate = 0, 0.0, 0.0
 
     def probe(self, gains: LawGains, motion: MotionKind, least: float, stretch: float = 1.0) -> Probed:
         """Try gains. A swing during a move counts when a second move, to the other side, shows one too.
@@ -270,16 +271,18 @@ class Prober:
             loop = tared_loop(rig, sensor, rule)
             used = sensor if gains.kind in WITH_PLATE else None
             reach = soft_reach(robot, gains.kp, gains.kd)
-            loop.switch(gains.laws(rig, reference, sensor=used, reach=reach))
+            laws = gains.laws(rig, reference, sensor=used, reach=reach)
+            loop.switch(laws)
             strayed = self._run(loop, reference)
             report = loop.last_report
             dt, limit = plant.dt, plant.effort_limit[self._joint]
         log = None if report is None else report.log
         if report is None or log is None:
             raise InputError("the probe ended before anything was recorded")
-        strayed = strayed or _plate_failed(report, dt)
+        strayed = strayed or _plate_failed(report, laws)
         self.count += 1
         self.seconds += report.duration + rule.tare_time
+        self.without_plate += _without_plate(report)
         driven = min(len(log), report.ticks - report.stop_ticks)
         shown = self._judged(log[:driven], reference, motion, rule, sensor, least, strayed, dt, float(limit))
         self._left = (plant, log.q[driven - 1].copy()) if shown.stable and driven else None
@@ -451,27 +454,37 @@ def _felt(sensor: BaseSensor, q: Array, wrench: Array) -> Array | None:
     return np.asarray(sensor.joint_torques(q[seen], wrench[seen])[np.maximum(counted - 1, 0)])
 
 
-def _plate_failed(report: RunReport, dt: float) -> str:
+def _without_plate(report: RunReport) -> float:
+    """Return the time for which torque feedback was lost [s]."""
+    return sum(loss.end - loss.begin for loss in report.plate_losses)
+
+
+def refuse_lost_plate(report: RunReport) -> None:
+    """Refuse an experiment whose law went on without its plate for LOST of the time or more.
+
+    Raises:
+        SensorFaultError: It did.
+    """
+    losses, away = report.plate_losses, _without_plate(report)
+    if losses and away >= LOST * report.driven:
+        raise SensorFaultError(
+            f"an experiment ran {away:.2g} of {report.driven:.2g} s without the plate: {losses[-1].reason}",
+            report=report,
+        )
+
+
+def _plate_failed(report: RunReport, laws: Sequence[Law]) -> str:
     """Return why a probe without its plate says nothing in favour of its gains; "" where the plate was there.
 
     A plate at the end of its range speaks against them: the structure swings.
 
     Raises:
-        SensorFaultError: The plate was away for LOST of the time or more: the law went on without it, and was stable.
+        SensorFaultError: The plate was away for long: the law went on without it, and was stable.
     """
-    away, since, why = 0.0, math.inf, ""
-    for event in report.events:
-        if event.kind == "plate_lost":
-            since, why = event.time, event.message
-            if AT_ITS_END in why:
-                return why
-        elif event.kind == "plate_back":
-            away, since = away + event.time - since, math.inf
-    driven = (report.ticks - report.stop_ticks) * dt
-    away += max(0.0, driven - since)
-    if away < LOST * driven:
-        return ""
-    raise SensorFaultError(f"an experiment ran {away:.2g} of {driven:.2g} s without the plate: {why}", report=report)
+    if any(isinstance(law, TorqueLoop) and EstimateFlag.SATURATED in law.lost_for for law in laws):
+        return "the plate was at the end of its range"
+    refuse_lost_plate(report)
+    return ""
 
 
 def _phases(signal: Array, dt: float, rule: TuningRule) -> list[Array]:

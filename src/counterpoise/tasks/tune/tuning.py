@@ -308,8 +308,12 @@ class JointTuner:
 
     def result(self) -> JointTuning:
         """Return how it went."""
+        notes, away = list(self._notes), self._prober.without_plate
+        if away > 0.0:
+            seconds = self._prober.seconds
+            notes.append(f"torque feedback was lost for {away:.2g} s of the {seconds:.3g} s of all experiments")
         return JointTuning(
-            self._name, self.inertia, tuple(self._limits), self._structural, self._prober.count, tuple(self._notes)
+            self._name, self.inertia, tuple(self._limits), self._structural, self._prober.count, tuple(notes)
         )
 
     def position_gains(self, bandwidth: float) -> dict[str, float]:
@@ -334,7 +338,7 @@ class JointTuner:
         chosen = min(wanted, limit.share(rule.oscillation_share))
         self._note("bandwidth", chosen, limit)
         if chosen < (1.0 - rule.resolution) * wanted:
-            self._notes.append(f"{wanted:g} Hz cannot be had: the plant oscillates from {limit.gain:.3g} Hz on")
+            self._notes.append(f"{wanted:g} Hz cannot be reached: the plant oscillates from {limit.gain:.3g} Hz on")
         return gains.with_joint(joint, **self.position_gains(chosen))
 
     def _stiffness(self, gains: LawGains) -> LawGains:
@@ -444,9 +448,9 @@ def _refuse_unknown_rotors(robot: Robot, kind: LawKind, joints: Sequence[int]) -
     unknown = [robot.joint_names[joint] for joint in joints if not robot.rotor_inertia_known[joint]]
     if unknown and kind not in FROM_LOW_GAINS:
         raise InputError(
-            f"'{kind}' is searched for from the inertia that a joint moves, and the model does not know the rotor of "
-            f"{listed(unknown)}. State it (--rotor-inertia, cp.load(..., rotor_inertia=)), or measure it first "
-            "(tasks.measure_inertias)"
+            f"the search for the gains of '{kind}' starts from the inertia that a joint moves, and the model does not "
+            f"know the rotor of {listed(unknown)}. State it (--rotor-inertia, cp.load(..., rotor_inertia=)), or "
+            "measure it first (tasks.measure_inertias)"
         )
 
 
