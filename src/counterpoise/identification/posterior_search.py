@@ -98,7 +98,7 @@ FREE_OFFSET = 20.0
 """Offset that counts as any, in usual ones ..."""
 FREE_MASSES = 10.0
 """... and masses, in errors of the description."""
-CALIBRATED = 0.85
+CALIBRATED = 0.9
 """True errors of a motion over what all these unknowns together say: each of them is counted for what it could be at
 most. Chosen by the coverage of simulated recordings whose truth is known (docs/certificate-study.md)."""
 STATIC_FRICTION = 0.1
