@@ -100,7 +100,7 @@ FREE_MASSES = 10.0
 """... and masses, in errors of the description."""
 CALIBRATED = 0.9
 """True errors of a motion over what all these unknowns together say: each of them is counted for what it could be at
-most. Chosen by the coverage of simulated recordings whose truth is known (docs/certificate-study.md)."""
+most. Simulated recordings whose truth is known would allow 0.85, real ones ask for more (docs/certificate-study.md)."""
 STATIC_FRICTION = 0.1
 """Usual friction at rest, as a share of the effort, where the sides are known from which poses were reached."""
 
