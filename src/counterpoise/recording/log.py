@@ -51,8 +51,8 @@ class Sample(PublishedData):
         dq: Joint velocities [rad/s or m/s], shape (n,), float64.
         tau: Measured efforts, shape (n,), float64: torques [N m or N] or motor currents [A], as the plant declares.
         wrench: The plate's raw reading, force first [N, N m], shape (6,), float64, in the sensor's axes at the sensor's
-            origin, in the sign convention that the plant declares; None where there is no plate. One that is slower than
-            the control loop repeats its last reading.
+            origin, in the sign convention that the plant declares; None where there is no plate. One that is slower
+            than the control loop repeats its last reading.
         flags: What the source knows to be wrong.
     """
 
