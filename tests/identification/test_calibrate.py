@@ -300,7 +300,7 @@ def test_a_spring_in_a_small_range_is_no_part_of_the_model() -> None:
 
 
 def test_the_description_makes_an_error_at_most_five_times_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a small region weight and offset are one to the data, and a drive with a wrong gain is not noticed."""
+    """In a small region weight and offset are one to the data: a drive with a wrong gain is not noticed."""
     robot = cp.load("planar3")
     log = motion(robot, noise=0.02, size=0.06, coulomb=1.0)
     recorded = replace(log, tau=log.tau * [1.0, 0.6, 1.0])
@@ -311,6 +311,19 @@ def test_the_description_makes_an_error_at_most_five_times_smaller(monkeypatch: 
     found = stated[5.0]
     np.testing.assert_allclose(found, np.maximum(stated[np.inf], stated[1.0] / 5.0), rtol=1e-9)
     assert found[2] > 1.3 * stated[np.inf][2]
+
+
+def test_efforts_that_contradict_the_load_of_their_joint_are_no_noise() -> None:
+    """Two columns exchanged, eleven poses: other joints fix the masses, so what is left here looks like noise."""
+    robot = cp.load("wam7")
+    q = design_poses(robot, 11)
+    tau = robot.gravity(q) + 0.05 * np.random.default_rng(0).standard_normal(q.shape)
+    assert calibrate(robot, static_poses(robot.joint_names, q, tau), findings=()).trusted
+    tau[:, [2, 3]] = tau[:, [3, 2]]
+    wrong = calibrate(robot, static_poses(robot.joint_names, q, tau), findings=())
+    assert not wrong.trusted
+    missed = np.sqrt(np.mean((wrong.robot.gravity(q) - tau)[:, 3] ** 2))
+    assert wrong.errors.gravity[3] > 0.8 * missed > wrong.errors.tolerated[3]
 
 
 def test_springs_at_many_joints_are_not_believed() -> None:

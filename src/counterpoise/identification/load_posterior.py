@@ -19,6 +19,9 @@ LEANS = 5.0
 """A stated error is at least the one by the data alone over this. Where a recording leaves gravity and offsets open,
 the description decides, and its errors have longer tails than any prior: with one wrong gain, the masses of a joint's
 neighbours say nothing about it."""
+UNEXPLAINED = 1.2
+"""Unexplained part of a joint's efforts over their own variation, from which on they contradict the fit: a constant
+would explain them better. Their joint's load then comes from the description and other joints, against its own data."""
 TILT = "tilt"
 """Kind of the nuisance that all joints share: a tilt of the base."""
 
@@ -140,7 +143,8 @@ class LoadPosterior:
         as c₁ + √(c₂/h) (χ² − h), χ² of h = c₂³/c₃² degrees of freedom, which has the same mean, variance and skewness
         (Pearson's approximation, [Imhof1961]): errors that differ from pose to pose average out, those that all poses
         share do not. What a tilt of the base could do, for which the data speak as well as against it, comes on top:
-        it has no distribution. The description makes it at most LEANS times smaller than the data alone do.
+        it has no distribution. The description makes it at most LEANS times smaller than the data alone do. Where a
+        joint's own efforts contradict its load, it is what they leave unexplained.
 
         Args:
             q: Poses [rad or m], shape (m, n).
@@ -166,7 +170,9 @@ class LoadPosterior:
                 freedom = second**3 / third**2
                 bound += np.sqrt(second / freedom) * (chdtri(freedom, TAIL) - freedom)
             found[joint] = np.sqrt(max(bound, 0.0) / len(q)) + self.tilted[joint]
-        return np.maximum(found, CERTAIN * self.free / LEANS)
+        unexplained, variation = self.noise[: len(found)], self.nuisances.extent.variation[self.model.active]
+        contradicted = np.where(unexplained > UNEXPLAINED * variation, unexplained, 0.0)
+        return np.maximum(np.maximum(found, CERTAIN * self.free / LEANS), contradicted)
 
     def exported(self, model: EffortModel) -> tuple[Array, Array]:
         """Return the estimate as numbers of a model, and their covariance, shapes (p',) and (p', p').
