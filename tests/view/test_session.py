@@ -133,6 +133,15 @@ def test_a_fault_ends_in_the_safe_stop_and_it_starts_again(session: Session) -> 
     assert np.allclose(again.q, first, atol=0.02)
 
 
+def test_a_stop_is_shown_once_its_run_has_a_report(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every tick would be a frame; the one on which the arm's own watch stops it is none."""
+    monkeypatch.setattr("counterpoise.view.session.FRAME_TIME", 0.0)
+    blow = Push(link="link4", wrench=(0.0, 300.0, 0.0, 0.0, 0.0, 0.0), start=0.0, end=1e3)
+    session._orders.put(lambda: session.arm.plant.push(blow))
+    in_state(session, State.STOPPED)
+    assert session.report is not None
+
+
 def test_a_new_start_while_it_floats(session: Session) -> None:
     """The run ends in the safe stop; the next one begins at the first pose, at time 0, without the weight."""
     first = session.snapshot.q

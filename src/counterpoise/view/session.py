@@ -259,12 +259,13 @@ class Session:
         self._guide.tick(sample)
         if self._watched and not self._viewers and wall.monotonic() - self._alone_since > ALONE_TIME:
             self._guide.nobody_looks()
-        if sample.time >= self._next_frame:
+        stopped = self._guide.state is State.STOPPED
+        if sample.time >= self._next_frame and not stopped:  # that it stopped is shown once the run has its report
             self._next_frame = max(self._next_frame + FRAME_TIME, sample.time)
             self._publish()
         if self._real_time:
             self._keep_pace(sample.time)
-        return self._ending or self._anew.is_set() or self._guide.state is State.STOPPED
+        return self._ending or self._anew.is_set() or stopped
 
     def _drain(self) -> None:
         while True:
