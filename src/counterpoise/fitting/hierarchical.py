@@ -156,7 +156,8 @@ class HierarchicalPosterior:
         """Return evidence, mean and covariance, with unknowns that are large at few joints counted in.
 
         Each of them has the usual size or the large one. Every combination has a posterior of its own, as likely as it
-        makes the data; the result has the moments of their average. Only the COMBINATIONS likeliest are followed.
+        makes the data; the result has the moments of their average. Only the COMBINATIONS likeliest are followed: what
+        is left out makes variances too small where many unknowns may be large (docs/certificate-study.md).
 
         Args:
             rare: Own unknowns that may be much larger than they usually are.

@@ -16,9 +16,9 @@ from .nuisances import GAIN, OFFSET, SIZES, STAND_FOR, Nuisances
 TAIL = 0.05
 """Probability that a gravity error is larger than stated."""
 LEANS = 5.0
-"""A stated error is at least the one by the data alone over this. Where a recording leaves gravity and offsets open,
-the description decides, and its errors have longer tails than any prior: with one wrong gain, the masses of a joint's
-neighbours say nothing about it."""
+"""A stated error is at least the one by nearly the data alone over this. Where a recording leaves gravity and offsets
+open, the description decides, and its errors have longer tails than any prior: with one wrong gain, the masses of a
+joint's neighbours say nothing about it."""
 UNEXPLAINED = 1.2
 """Unexplained part of a joint's efforts over their own variation, from which on they contradict the fit: a constant
 would explain them better. Their joint's load then comes from the description and other joints, against its own data."""
@@ -58,8 +58,8 @@ class LoadPosterior:
             uncertainties let expect, shape (a,); zero where only one of them was fitted.
         tilted: How far a tilt of the base that explains the data as well as none would move every joint's load, root
             mean square over the recorded poses, shape (a,); zeros where the data speak against one.
-        free: Deviation of every joint's load by the data alone, without the description and with any offset, root mean
-            square over the recorded poses, shape (a,).
+        free: Deviation of every joint's load by nearly the data alone: errors of the description ten times the
+            likeliest, large offsets; root mean square over the recorded poses, shape (a,).
     """
 
     nuisances: Nuisances
@@ -143,8 +143,8 @@ class LoadPosterior:
         as c₁ + √(c₂/h) (χ² − h), χ² of h = c₂³/c₃² degrees of freedom, which has the same mean, variance and skewness
         (Pearson's approximation, [Imhof1961]): errors that differ from pose to pose average out, those that all poses
         share do not. What a tilt of the base could do, for which the data speak as well as against it, comes on top:
-        it has no distribution. The description makes it at most LEANS times smaller than the data alone do. Where a
-        joint's own efforts contradict its load, it is what they leave unexplained.
+        it has no distribution. The description makes it at most LEANS times smaller than nearly the data alone do.
+        Where a joint's own efforts contradict its load, it is what they leave unexplained.
 
         Args:
             q: Poses [rad or m], shape (m, n).

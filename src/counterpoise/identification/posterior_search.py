@@ -95,9 +95,9 @@ SPRING_RANGE = 0.3
 """Range of a joint from which on a spring is believed [rad or m]: friction builds up over ways of some hundredths, and
 looks like a spring in a range that is not much longer."""
 FREE_OFFSET = 20.0
-"""Offset that counts as any, in usual ones ..."""
+"""Offset that a sensor or drive may have, in usual ones ..."""
 FREE_MASSES = 10.0
-"""... and masses, in errors of the description."""
+"""... and errors of the masses, in the likeliest ones of the description, where nearly the data alone are to speak."""
 CALIBRATED = 0.9
 """True errors of a motion over what all these unknowns together say: each of them is counted for what it could be at
 most. Simulated recordings whose truth is known would allow 0.85, real ones ask for more (docs/certificate-study.md)."""
@@ -266,9 +266,10 @@ class _Search:
     def _free(
         self, result: LoadPosterior, own: Choice, autocorrelation_time: Array, best: HierarchicalPosterior
     ) -> Array:
-        """Return the deviations of the loads by the data alone, root mean square over the recorded poses, shape (a,).
+        """Return the deviations of the loads by nearly the data alone, root mean square over the poses, shape (a,).
 
-        Without the description, and with offsets of any size, as a sensor or a drive may have.
+        The description counts with FREE_MASSES times the errors that the data make likeliest: one that suits the data
+        very well still helps. Offsets are as large as those of a bad sensor or drive.
         """
         sizes = SIZES | {"offset": Size(FREE_OFFSET, FREE_OFFSET, free=False)}
         regression = HierarchicalRegression(self._whole, autocorrelation_time, sizes)
